@@ -1,0 +1,29 @@
+"""The catalogue: every algorithm by its name on the command line.
+
+An algorithm is one file of event handlers that imports `vez.core` and nothing else. To add one, write the
+file and name its class here; every command, page and test finds it through `ALGORITHMS`.
+"""
+
+from __future__ import annotations
+
+from vez.algorithms.election.bully import Bully
+from vez.algorithms.election.chang_roberts import ChangRoberts
+from vez.algorithms.mutex.coordinator import Coordinator
+from vez.algorithms.mutex.coordinator_lease import CoordinatorLease
+from vez.algorithms.mutex.ricart_agrawala import RicartAgrawala
+from vez.algorithms.mutex.token_ring import TokenRing
+from vez.core import Process
+from vez.errors import UnknownName
+
+ALGORITHMS: dict[str, type[Process]] = {
+    algorithm.name: algorithm
+    for algorithm in (Coordinator, CoordinatorLease, TokenRing, RicartAgrawala, ChangRoberts, Bully)
+}
+
+
+def find(name: str) -> type[Process]:
+    """The algorithm of that name; an unknown name gets the nearest ones as a hint."""
+    try:
+        return ALGORITHMS[name]
+    except KeyError:
+        raise UnknownName("algorithm", name, ALGORITHMS) from None

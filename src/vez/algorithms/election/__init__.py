@@ -1,0 +1,1 @@
+"""Leader election: one algorithm, one file."""

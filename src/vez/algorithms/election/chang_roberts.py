@@ -1,0 +1,103 @@
+"""Round a ring, larger identifiers swallow smaller ones; the one that comes home leads.
+
+Idea:        A candidate sends its identifier to the right. Larger identifiers are passed on, smaller ones
+             are replaced by one's own (once). Who receives its own identifier has beaten everybody, and
+             sends its name round once more.
+Source:      seeds 000, 001 and 004; Chang and Roberts, CACM 22(5), 1979.
+Assumptions: unique identifiers; reliable channels; crashes are noticed by a perfect detector.
+Guarantees:  uniqueness, termination, agreement, and the largest live identifier leads.
+Messages:    All start: n·H_n on average, 2n-1 at best, n(n+1)/2 at worst, then n to announce. One starter:
+             at most 3N-1 with the announcement.
+Deviations:  Dead neighbours are skipped when the detector says so (001). A crash during an election may
+             take a candidacy with it, so whoever takes part stands again when it learns of one.
+"""
+
+from __future__ import annotations
+
+from vez import core
+from vez.core import Assumption, Io, Message, Property, Ring
+
+
+class Election(Message):
+    """Somebody stands for election."""
+
+    candidate: int
+
+
+class Elected(Message):
+    """Somebody has won."""
+
+    leader: int
+
+
+class ChangRoberts(core.Election):
+    """Extrema finding in a ring of one direction."""
+
+    name = "chang-roberts"
+    topology = Ring
+    assumes = (
+        Assumption.UNIQUE_IDS,
+        Assumption.RELIABLE,
+        Assumption.PERFECT_DETECTOR,
+        Assumption.NO_RECOVERY,
+    )
+    guarantees = (Property.UNIQUENESS, Property.TERMINATION, Property.AGREEMENT, Property.VALIDITY)
+    best_wins = True
+
+    participating: bool = False  # has sent or passed on a candidacy since the last announcement
+    leader: int | None = None
+    suspected: frozenset[int] = frozenset()
+
+    def on_elect(self, io: Io) -> None:
+        if not self.participating:
+            self._stand(io)
+
+    def on_election(self, message: Election, sender: int, io: Io) -> None:
+        candidate = message.candidate
+        if candidate > io.me:
+            self.participating = True
+            io.send(self._right(io) if self.suspected else io.right, message)
+        elif candidate < io.me:
+            if not self.participating:
+                self._stand(io)
+        else:
+            self._become_leader(io)
+
+    def on_elected(self, message: Elected, sender: int, io: Io) -> None:
+        if message.leader == io.me:
+            return  # once round: everybody knows
+        self.participating = False
+        self.leader = message.leader
+        io.elected(message.leader)
+        io.send(self._right(io), message)
+
+    def on_suspect(self, peer: int, io: Io) -> None:
+        self.suspected |= {peer}
+        if self.participating or peer == self.leader:
+            self._stand(io)
+
+    def on_trust(self, peer: int, io: Io) -> None:
+        self.suspected -= {peer}
+
+    def _stand(self, io: Io) -> None:
+        self.participating = True
+        io.send(self._right(io), Election(io.me))
+
+    def _become_leader(self, io: Io) -> None:
+        if self.leader == io.me and not self.participating:
+            return  # a second candidacy of ours came home after the first
+        self.participating = False
+        self.leader = io.me
+        io.elected(io.me)
+        io.send(self._right(io), Elected(io.me))
+
+    def _right(self, io: Io) -> int:
+        neighbour = io.right
+        while neighbour in self.suspected and neighbour != io.me:
+            neighbour = io.after(neighbour)
+        return neighbour
+
+    def status(self) -> str:
+        if self.participating:
+            return "candidate"
+        return "" if self.leader is None else f"leader is {self.leader}"

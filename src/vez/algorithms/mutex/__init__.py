@@ -1,0 +1,1 @@
+"""Mutual exclusion by messages: one algorithm, one file."""

@@ -1,0 +1,81 @@
+"""One process queues the requests and grants them one at a time.
+
+Idea:        The hub keeps the resource's state and a queue. A request is queued; whenever the resource is
+             free and somebody waits, the first one is granted; a release frees the resource.
+Source:      seeds 000 and 004; Coulouris et al., Distributed Systems, section 15.2 (central server).
+Assumptions: reliable channels; nobody crashes.
+Guarantees:  exclusion, no deadlock, no starvation; requests are served in the order of arrival.
+Messages:    3 per entry: Request, Grant, Release. Client delay 2, synchronization delay 2.
+Deviations:  The seed answers a release with a ResponseFree; nothing waits for it, so it is left out. The
+             hub only serves unless a scenario makes it want too (then its messages to itself are free).
+"""
+
+from __future__ import annotations
+
+from vez.core import Assumption, Io, Message, Mutex, Property, Star
+
+
+class Request(Message):
+    """Participant to coordinator: I want in."""
+
+
+class Grant(Message):
+    """Coordinator to participant: it is your turn."""
+
+
+class Release(Message):
+    """Participant to coordinator: I am out."""
+
+
+class Coordinator(Mutex):
+    """The central server of the textbooks."""
+
+    name = "coordinator"
+    topology = Star
+    assumes = (Assumption.RELIABLE, Assumption.NO_CRASHES)
+    guarantees = (
+        Property.EXCLUSION,
+        Property.DEADLOCK_FREEDOM,
+        Property.STARVATION_FREEDOM,
+        Property.BOUNDED_WAITING,
+    )
+
+    coordinates: bool = False
+    busy: bool = False  # somebody has been granted and has not released
+    queue: tuple[int, ...] = ()  # who waits, in the order of arrival; nobody twice
+
+    @classmethod
+    def contenders(cls, ids: tuple[int, ...]) -> tuple[int, ...]:
+        return ids[1:]
+
+    def on_start(self, io: Io) -> None:
+        self.coordinates = io.me == io.hub
+
+    def on_want(self, io: Io) -> None:
+        io.send(io.hub, Request())
+
+    def on_request(self, message: Request, sender: int, io: Io) -> None:
+        self.queue += (sender,)
+        self._grant_next(io)
+
+    def on_grant(self, message: Grant, sender: int, io: Io) -> None:
+        io.enter()
+
+    def on_done(self, io: Io) -> None:
+        io.send(io.hub, Release())
+
+    def on_release(self, message: Release, sender: int, io: Io) -> None:
+        self.busy = False
+        self._grant_next(io)
+
+    def _grant_next(self, io: Io) -> None:
+        if not self.busy and self.queue:
+            first, *rest = self.queue
+            self.queue = tuple(rest)
+            self.busy = True
+            io.send(first, Grant())
+
+    def status(self) -> str:
+        if not self.coordinates:
+            return ""
+        return f"{'busy' if self.busy else 'free'}, queue [{', '.join(map(str, self.queue))}]"

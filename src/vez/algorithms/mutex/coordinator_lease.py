@@ -1,0 +1,102 @@
+"""The coordinator takes a permission back after a timeout.
+
+Idea:        As `coordinator`, but a grant is a lease: when it runs out before the release, the coordinator
+             takes the holder for dead and grants the next. Every grant carries a token, larger each time.
+Source:      seed 000, "Lidando com falhas"; the token is the fencing token of Gray and Cheriton's leases.
+Assumptions: reliable channels; known bounds, and nobody stays inside longer than the lease. The
+             coordinator does not crash; participants may.
+Guarantees:  exclusion while the assumptions hold; fenced exclusion always, where the resource checks tokens.
+Messages:    3 per entry: Request, Grant, Release. Client delay 2, synchronization delay 2.
+Deviations:  A release names its token, so that a late one cannot free somebody else's lease.
+"""
+
+from __future__ import annotations
+
+from vez.core import Assumption, Durable, Io, Message, Mutex, Parameter, Property, Star
+
+
+class Request(Message):
+    """Participant to coordinator: I want in."""
+
+
+class Grant(Message):
+    """Coordinator to participant: it is your turn, until the lease runs out."""
+
+    token: int
+
+
+class Release(Message):
+    """Participant to coordinator: I am out."""
+
+    token: int
+
+
+class CoordinatorLease(Mutex):
+    """The central server that does not wait for the dead, nor for the slow."""
+
+    name = "coordinator-lease"
+    topology = Star
+    assumes = (Assumption.RELIABLE, Assumption.KNOWN_BOUNDS, Assumption.BOUNDED_STAY)
+    guarantees = (
+        Property.EXCLUSION,
+        Property.DEADLOCK_FREEDOM,
+        Property.STARVATION_FREEDOM,
+        Property.BOUNDED_WAITING,
+        Property.FENCED_EXCLUSION,
+    )
+
+    lease_ms: Parameter[float] = 10.0
+    coordinates: bool = False
+    queue: tuple[int, ...] = ()  # who waits, in the order of arrival
+    lease: int = 0  # the token of the lease that runs; 0 when the resource is free
+    last_token: Durable[int] = 0  # the largest token ever granted; never reused
+    held: int = 0  # participant: the token of the current stay; 0 outside
+
+    @classmethod
+    def contenders(cls, ids: tuple[int, ...]) -> tuple[int, ...]:
+        return ids[1:]
+
+    def on_start(self, io: Io) -> None:
+        self.coordinates = io.me == io.hub
+
+    def on_want(self, io: Io) -> None:
+        io.send(io.hub, Request())
+
+    def on_request(self, message: Request, sender: int, io: Io) -> None:
+        self.queue += (sender,)
+        self._grant_next(io)
+
+    def on_grant(self, message: Grant, sender: int, io: Io) -> None:
+        self.held = message.token
+        io.enter(message.token)
+
+    def on_done(self, io: Io) -> None:
+        io.send(io.hub, Release(self.held))
+        self.held = 0
+
+    def on_release(self, message: Release, sender: int, io: Io) -> None:
+        if message.token == self.lease:
+            io.cancel_timer("lease")
+            self._take_back(io)
+
+    def on_timer_lease(self, io: Io) -> None:
+        io.note(f"lease {self.lease} ran out")
+        self._take_back(io)
+
+    def _take_back(self, io: Io) -> None:
+        self.lease = 0
+        self._grant_next(io)
+
+    def _grant_next(self, io: Io) -> None:
+        if not self.lease and self.queue:
+            first, *rest = self.queue
+            self.queue = tuple(rest)
+            self.last_token += 1
+            self.lease = self.last_token
+            io.set_timer("lease", self.lease_ms)
+            io.send(first, Grant(self.lease))
+
+    def status(self) -> str:
+        if not self.coordinates:
+            return ""
+        return f"{f'lease {self.lease}' if self.lease else 'free'}, queue [{', '.join(map(str, self.queue))}]"

@@ -1,0 +1,78 @@
+"""Ask everybody; whoever has the older claim answers later.
+
+Idea:        A request carries a logical timestamp and goes to all. A process answers at once, unless it is
+             inside or waits with an older request (ties broken by identifier); then it answers when it
+             leaves. All answers in: enter.
+Source:      seed 004; Ricart and Agrawala, CACM 24(1), 1981.
+Assumptions: reliable channels (a duplicated Reply could be counted for a later request); nobody crashes.
+Guarantees:  exclusion, no deadlock, no starvation, entries in the happened-before order of the requests.
+Messages:    2(N-1) per entry: N-1 Request, N-1 Reply. Client delay 2, synchronization delay 1.
+Deviations:  Replies are kept as the set of those who have not answered, not as a count, so that a picture
+             can show who is waited for.
+"""
+
+from __future__ import annotations
+
+from vez.core import Assumption, Io, Message, Mutex, Property
+
+RELEASED, WANTED, HELD = "RELEASED", "WANTED", "HELD"
+
+
+class Request(Message):
+    """May I? With the requester's logical time."""
+
+    timestamp: int
+
+
+class Reply(Message):
+    """You may, as far as I am concerned."""
+
+
+class RicartAgrawala(Mutex):
+    """Permission of everybody, oldest claim first."""
+
+    name = "ricart-agrawala"
+    assumes = (Assumption.RELIABLE, Assumption.NO_CRASHES)
+    guarantees = (
+        Property.EXCLUSION,
+        Property.DEADLOCK_FREEDOM,
+        Property.STARVATION_FREEDOM,
+        Property.BOUNDED_WAITING,
+        Property.REQUEST_ORDER,
+    )
+
+    state: str = RELEASED
+    clock: int = 0  # Lamport's; not below any timestamp seen
+    timestamp: int = 0  # of the own request; meaningful while not RELEASED
+    awaited: frozenset[int] = frozenset()  # who has not replied; empty unless WANTED
+    deferred: frozenset[int] = frozenset()  # who waits for our reply; empty when RELEASED
+
+    def on_want(self, io: Io) -> None:
+        self.state = WANTED
+        self.clock += 1
+        self.timestamp = self.clock
+        self.awaited = frozenset(io.peers)
+        io.broadcast(Request(self.timestamp))
+
+    def on_request(self, message: Request, sender: int, io: Io) -> None:
+        self.clock = max(self.clock, message.timestamp)
+        older = (self.timestamp, io.me) < (message.timestamp, sender)
+        if self.state == HELD or (self.state == WANTED and older):
+            self.deferred |= {sender}
+        else:
+            io.send(sender, Reply())
+
+    def on_reply(self, message: Reply, sender: int, io: Io) -> None:
+        self.awaited -= {sender}
+        if self.state == WANTED and not self.awaited:
+            self.state = HELD
+            io.enter()
+
+    def on_done(self, io: Io) -> None:
+        self.state = RELEASED
+        waiting, self.deferred = sorted(self.deferred), frozenset()
+        for process in waiting:
+            io.send(process, Reply())
+
+    def status(self) -> str:
+        return f"{self.state} at {self.timestamp}" if self.state == WANTED else self.state

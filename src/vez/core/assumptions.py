@@ -1,0 +1,74 @@
+"""What an algorithm assumes of the world, and what it guarantees in return.
+
+Both are declared on the class, so that an assumption is a switch: a world can turn it off and show the
+shortest run in which a guarantee breaks.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Assumption(StrEnum):
+    """A promise of the world to the algorithm."""
+
+    RELIABLE = "reliable"
+    FIFO = "fifo"
+    NO_CRASHES = "no_crashes"
+    KNOWN_BOUNDS = "known_bounds"
+    BOUNDED_STAY = "bounded_stay"
+    UNIQUE_IDS = "unique_ids"
+    PERFECT_DETECTOR = "perfect_detector"
+    NO_RECOVERY = "no_recovery"
+
+    @property
+    def meaning(self) -> str:
+        """One sentence for the algorithm's page."""
+        return _MEANING[self]
+
+
+class Property(StrEnum):
+    """A guarantee of the algorithm to its users. The names are the same in every output."""
+
+    EXCLUSION = "exclusion"
+    DEADLOCK_FREEDOM = "deadlock_freedom"
+    STARVATION_FREEDOM = "starvation_freedom"
+    BOUNDED_WAITING = "bounded_waiting"
+    REQUEST_ORDER = "request_order"
+    FENCED_EXCLUSION = "fenced_exclusion"
+    UNIQUENESS = "uniqueness"
+    TERMINATION = "termination"
+    AGREEMENT = "agreement"
+    STABILITY = "stability"
+    VALIDITY = "validity"
+
+    @property
+    def meaning(self) -> str:
+        """One sentence for tables and pages."""
+        return _PROPERTY_MEANING[self]
+
+
+_MEANING = {
+    Assumption.RELIABLE: "every message sent to a live process arrives, once",
+    Assumption.FIFO: "messages from one process to another arrive in the order of sending",
+    Assumption.NO_CRASHES: "no process stops",
+    Assumption.KNOWN_BOUNDS: "delays and the speed of processes have known bounds, so a timeout is proof",
+    Assumption.BOUNDED_STAY: "nobody stays inside longer than the lease",
+    Assumption.UNIQUE_IDS: "no two processes share an identifier",
+    Assumption.PERFECT_DETECTOR: "crashes are always noticed, and only crashes are",
+    Assumption.NO_RECOVERY: "a process that stopped does not come back",
+}
+
+_PROPERTY_MEANING = {
+    Property.EXCLUSION: "never two inside at once",
+    Property.DEADLOCK_FREEDOM: "when some want in, somebody gets in",
+    Property.STARVATION_FREEDOM: "everybody who wants in gets in",
+    Property.BOUNDED_WAITING: "how often later requests overtake an earlier one is bounded",
+    Property.REQUEST_ORDER: "entries follow the happened-before order of the requests",
+    Property.FENCED_EXCLUSION: "a resource that checks tokens never accepts a stale write",
+    Property.UNIQUENESS: "never two leaders (per term, where there are terms)",
+    Property.TERMINATION: "somebody becomes leader",
+    Property.AGREEMENT: "in the end all live processes name the same leader",
+    Property.STABILITY: "no new leader unless the old one failed",
+    Property.VALIDITY: "the leader is a live process (and the best one, where promised)",
+}

@@ -1,0 +1,32 @@
+"""Message: what one process says to another.
+
+A message is a frozen, typed, hashable value. The same definition is simulated, hashed by the checker and
+encoded on the wire, so its fields hold immutable values only; the guard says so when the class is defined.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import msgspec
+
+from vez.core import guards
+
+
+class Message(msgspec.Struct, frozen=True, gc=False):
+    """Base of all messages. The class name is the message's kind, and `on_<kind>` its handler."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        guards.check_fields(cls, "message")
+
+
+def handler_name(kind: type[Message]) -> str:
+    """The handler of a kind of message: `VoteForMe` is handled by `on_vote_for_me`."""
+    return "on_" + re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind.__name__).lower()
+
+
+def fields_of(message: Message) -> dict[str, Any]:
+    """The message's fields as plain values, for traces."""
+    return {name: msgspec.to_builtins(getattr(message, name)) for name in message.__struct_fields__}

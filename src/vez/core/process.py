@@ -1,0 +1,121 @@
+"""Process: one participant, written as event handlers.
+
+Its declared fields are its state. A field marked `Durable` survives a crash, a `Parameter` is configuration
+and never changes, and the rest is forgotten when the process crashes (the seeds' "loss of memory").
+
+Handlers are found by name:
+
+    on_start(io)                          once, before anything else
+    on_recover(io)                        after a crash; unless defined, the same as on_start
+    on_<message>(message, sender, io)     on_vote_for_me for a VoteForMe
+    on_timer_<name>(io)                   io.set_timer("<name>", ...) ran out
+    on_suspect(peer, io), on_trust(peer, io)   the failure detector changed its mind
+    on_want(io), on_done(io)              Mutex: the application wants in; its stay is over
+    on_elect(io)                          Election: the application asks for an election
+"""
+
+from __future__ import annotations
+
+import typing
+from functools import cache
+from typing import Annotated, Any, ClassVar, TypeVar
+
+import msgspec
+
+from vez.core import guards
+from vez.core.assumptions import Assumption, Property
+from vez.core.handlers import check_handlers
+from vez.core.io import Io
+from vez.core.topology import Complete, Topology
+from vez.errors import BadHandler
+
+T = TypeVar("T")
+
+
+class _Mark(msgspec.Struct, frozen=True):
+    name: str
+
+
+DURABLE = _Mark("durable")
+PARAMETER = _Mark("parameter")
+
+Durable = Annotated[T, DURABLE]
+"""A field that survives a crash: it is on stable storage before the handler's messages leave."""
+
+Parameter = Annotated[T, PARAMETER]
+"""A field that is configuration: the same before and after a crash, never assigned by a handler."""
+
+class Process(msgspec.Struct, eq=False, gc=False, kw_only=True):
+    """Base of all algorithms. Subclass `Mutex` or `Election` to be driven and judged as one."""
+
+    name: ClassVar[str] = ""
+    topology: ClassVar[type[Topology]] = Complete
+    assumes: ClassVar[tuple[Assumption, ...]] = ()
+    guarantees: ClassVar[tuple[Property, ...]] = ()
+    wrong: ClassVar[str] = ""
+    """Why this algorithm is kept although it is wrong; empty for the honest ones."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        guards.check_fields(cls, "process")
+        check_handlers(cls)
+
+    @classmethod
+    def smallest(cls) -> int:
+        """The smallest number of processes with which the algorithm makes sense."""
+        return 2
+
+    def on_start(self, io: Io) -> None:
+        """Nothing, unless the algorithm says otherwise."""
+
+    def on_recover(self, io: Io) -> None:
+        """After a crash: only durable fields and parameters are as they were."""
+        self.on_start(io)
+
+    def status(self) -> str:
+        """A few words on the state, noted over the lifeline in pictures; empty for none."""
+        return ""
+
+
+class Mutex(Process):
+    """A process that can be asked to get into the critical section."""
+
+    bypass_bound: ClassVar[int | None] = None
+    """How often a later request may overtake an earlier one, where the algorithm promises a number."""
+
+    @classmethod
+    def contenders(cls, ids: tuple[int, ...]) -> tuple[int, ...]:
+        """Those who want in when the scenario does not say who."""
+        return ids
+
+    def on_want(self, io: Io) -> None:
+        """The application wants in; answer some time later with `io.enter()`."""
+        raise BadHandler(f"{type(self).__name__} has no on_want", hint="a Mutex defines on_want and on_done")
+
+    def on_done(self, io: Io) -> None:
+        """The application has left the critical section."""
+        raise BadHandler(f"{type(self).__name__} has no on_done", hint="a Mutex defines on_want and on_done")
+
+
+class Election(Process):
+    """A process that can be asked to elect a leader, and says whom with `io.elected`."""
+
+    best_wins: ClassVar[bool] = False
+    """Whether the leader is promised to be the live process with the largest identifier."""
+
+    def on_elect(self, io: Io) -> None:
+        """The application asks for an election."""
+        raise BadHandler(f"{type(self).__name__} has no on_elect", hint="an Election defines on_elect")
+
+
+@cache
+def marked(cls: type[Process], mark: _Mark) -> tuple[str, ...]:
+    """The names of the fields that carry a mark, in the order of declaration."""
+    hints = typing.get_type_hints(cls, include_extras=True)
+    return tuple(field for field in cls.__struct_fields__ if mark in getattr(hints[field], "__metadata__", ()))
+
+
+def state_fields(cls: type[Process]) -> tuple[str, ...]:
+    """The fields that are state: all but the parameters."""
+    parameters = marked(cls, PARAMETER)
+    return tuple(field for field in cls.__struct_fields__ if field not in parameters)

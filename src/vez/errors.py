@@ -1,0 +1,86 @@
+"""Every error of vez. One base class; the subclass says who is at fault.
+
+Each error carries what was expected, what was found, and `hint`: the next thing to do. `exit_code` is the
+sysexits code with which the command line ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class VezError(Exception):
+    """The base of all errors that vez raises on purpose."""
+
+    exit_code = 70  # EX_SOFTWARE
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+    def __str__(self) -> str:
+        text = super().__str__()
+        return f"{text} ({self.hint})" if self.hint else text
+
+    @property
+    def message(self) -> str:
+        """The error without its hint."""
+        return super().__str__()
+
+
+class Misuse(VezError):
+    """The caller asked for something that cannot be: an unknown name, an impossible number."""
+
+    exit_code = 64  # EX_USAGE
+
+
+class UnknownName(Misuse):
+    """A name that nobody knows; the hint offers the nearest ones."""
+
+    def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
+        names = sorted(known)
+        near = get_close_matches(name, names, n=3, cutoff=0.5)
+        hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}"
+        super().__init__(f"unknown {what} {name!r}", hint=hint)
+        self.near = near
+
+
+class BadData(VezError):
+    """A file or a value from outside does not have the promised form."""
+
+    exit_code = 65  # EX_DATAERR
+
+
+class MissingFile(VezError):
+    """A file that should be read is not there or cannot be read."""
+
+    exit_code = 66  # EX_NOINPUT
+
+
+class CannotWrite(VezError):
+    """A file that should be written cannot be."""
+
+    exit_code = 73  # EX_CANTCREAT
+
+
+class ProtocolBug(VezError):
+    """The author of an algorithm broke a rule of `vez.core`; nothing that the run said can be trusted."""
+
+    exit_code = 65
+
+
+class MutableField(ProtocolBug):
+    """A field of a Process or Message whose type can change in place."""
+
+
+class UnhandledMessage(ProtocolBug):
+    """A message arrived for which the process has no handler."""
+
+
+class BadHandler(ProtocolBug):
+    """A handler with a name or a signature that nothing would ever call."""
+
+
+class NotDeterministic(ProtocolBug):
+    """A handler that did two different things in the same state with the same event."""

@@ -1,0 +1,106 @@
+"""How long a message takes: distributions that give the same microseconds on any machine.
+
+Only `Random.random()` is drawn from (its sequence for a seed is promised never to change), and the result
+is rounded to whole microseconds, so that the last bit of a machine's logarithm does not matter.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from random import Random
+from statistics import NormalDist
+
+from vez.errors import BadData
+
+US = 1000  # microseconds in a millisecond
+_FORM = re.compile(r"^\s*(\w+)\s*\(\s*([^()]*)\)\s*$")
+_NORMAL = NormalDist()
+
+
+def us(ms: float) -> int:
+    """Milliseconds as whole microseconds."""
+    return round(ms * US)
+
+
+class Delay:
+    """A distribution of durations, written as text: `constant(1)`, `uniform(0.5, 1.5)`, …"""
+
+    __slots__ = ("kind", "mean_ms", "numbers", "text")
+
+    def __init__(self, kind: str, numbers: tuple[float, ...], mean_ms: float) -> None:
+        self.kind = kind
+        self.numbers = numbers
+        self.mean_ms = mean_ms
+        self.text = f"{kind}({', '.join(f'{number:g}' for number in numbers)})"
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether every draw is the same."""
+        return self.kind == "constant"
+
+    def sampler(self, chance: Random, least_us: int = 1) -> Callable[[], int]:
+        """A function that draws a duration in microseconds, never below `least_us`."""
+        random = chance.random
+        if self.kind == "constant":
+            fixed = max(least_us, us(self.numbers[0]))
+            return lambda: fixed
+        if self.kind == "uniform":
+            low = max(least_us, us(self.numbers[0]))
+            span = max(low, us(self.numbers[1])) - low + 1
+            return lambda: low + int(random() * span)
+        first, second = self.numbers[0] * US, self.numbers[-1]
+        if self.kind == "exponential":
+            return lambda: max(least_us, round(-first * math.log(1.0 - random())))
+        if self.kind == "lognormal":
+            return lambda: max(least_us, round(first * math.exp(second * _normal(random()))))
+        return lambda: max(least_us, round(first * (1.0 - random()) ** (-1.0 / second)))
+
+
+def _normal(chance: float) -> float:
+    return _NORMAL.inv_cdf(min(max(chance, 1e-12), 1 - 1e-12))
+
+
+KINDS = {
+    "constant": ("constant(MS)", 1),
+    "uniform": ("uniform(LOW, HIGH)", 2),
+    "exponential": ("exponential(MEAN)", 1),
+    "lognormal": ("lognormal(MEDIAN, SIGMA)", 2),
+    "pareto": ("pareto(LEAST, SHAPE)", 2),
+}
+
+
+def parse_delay(text: str | float) -> Delay:
+    """A distribution from its text; a bare number is a constant."""
+    found = _FORM.match(str(text))
+    kind, inside = (found[1], found[2]) if found else ("constant", str(text))
+    forms = ", ".join(form for form, _ in KINDS.values())
+    if kind not in KINDS:
+        raise BadData(f"unknown distribution {kind!r} in {str(text)!r}", hint=f"known: {forms}")
+    form, count = KINDS[kind]
+    try:
+        numbers = tuple(float(part) for part in inside.split(","))
+    except ValueError:
+        raise BadData(f"{str(text)!r} is not a duration", hint=f"a number of ms, or one of {forms}") from None
+    if len(numbers) != count or not all(math.isfinite(number) and number >= 0 for number in numbers):
+        raise BadData(f"{str(text)!r}: expected {form} with finite numbers of at least 0")
+    return Delay(kind, numbers, _mean(kind, numbers, form))
+
+
+def _mean(kind: str, numbers: tuple[float, ...], form: str) -> float:
+    first, second = numbers[0], numbers[-1]
+    if kind == "uniform":
+        if first > second:
+            raise BadData(f"{form}: LOW {first:g} is above HIGH {second:g}")
+        return (first + second) / 2
+    if kind == "lognormal":
+        return first * math.exp(min(second, 25.0) ** 2 / 2)
+    if kind == "pareto":
+        if second <= 1:
+            raise BadData(f"{form}: SHAPE {second:g} has no finite mean", hint="use a shape above 1")
+        return first * second / (second - 1)
+    return first

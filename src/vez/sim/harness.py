@@ -1,0 +1,184 @@
+"""Harness: the application above the algorithm.
+
+It makes processes want in, decides how long they stay, writes to the protected resource when they enter
+and when they leave, and calls `on_done`. For elections it asks for elections. `io.enter` is an observation:
+a process that says so without having been asked has a bug.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+import msgspec
+
+from vez.core import trace as events
+from vez.core.process import Election, Mutex
+from vez.errors import ProtocolBug
+from vez.sim.delays import US, parse_delay, us
+from vez.sim.node import Node
+from vez.sim.scenario import Elect, Scenario, Want, Workload
+from vez.sim.setup import Setup
+
+if TYPE_CHECKING:
+    from vez.sim.simulation import Simulation
+
+
+LINGER = 10
+"""Message times that a run goes on after the last stay, so that releases arrive; a token may turn for ever."""
+
+
+class Stay(msgspec.Struct):
+    """One planned stay: wanted at a time, or a while after the stay before it."""
+
+    inside_us: int
+    at: int = -1
+    think_us: int = 0
+
+
+class Harness:
+    """The wants, the stays and the elections of a run."""
+
+    def __init__(self, world: Simulation, setup: Setup) -> None:
+        self.world = world
+        self.setup = setup
+        self._plans: defaultdict[int, deque[Stay]] = defaultdict(deque)
+        self._current: dict[int, Stay] = {}  # who wants or is inside
+        self._inside: dict[int, int | None] = {}  # who is inside, with which token
+        self._highest: int | None = None  # the largest token that the resource has seen
+        self.idle = False
+        self._wanted: list[Want] = []
+        self._linger = LINGER * world.message_us
+
+    def plan(self) -> None:
+        """Put the application's wishes into the agenda."""
+        scenario, algorithm = self.setup.scenario, self.setup.algorithm
+        if issubclass(algorithm, Mutex):
+            self._plan_stays(scenario, algorithm)
+        elif issubclass(algorithm, Election):
+            starters: defaultdict[int, list[Node]] = defaultdict(list)
+            for elect in self._elections():
+                starters[us(elect.at_ms)].append(self.world.nodes[elect.process])
+            for at, nodes in starters.items():
+                self.world.agenda.plan(at, partial(self._elect, nodes))
+
+    def entered(self, node: Node, token: int | None) -> None:
+        """The algorithm says that a process is inside."""
+        stay = self._current.get(node.me)
+        if stay is None or node.me in self._inside:
+            state = "is inside already" if node.me in self._inside else "did not want in"
+            raise ProtocolBug(
+                f"{self.setup.algorithm.__name__}: process {node.me} called io.enter() but {state}",
+                hint="call it once for each on_want",
+            )
+        self._inside[node.me] = token
+        self.world.record(events.Entered, node.me, token)
+        self._write(node.me)
+        life = self.world.faults.life(node.me)
+        self.world.agenda.plan(
+            self.world.agenda.now + max(1, stay.inside_us),
+            lambda: self.world.faults.when_awake(node, partial(self._leave, node, life)),
+        )
+
+    def crashed(self, process: int) -> None:
+        """A crash ends the stay or the wait; what was planned after it stays planned."""
+        self._current.pop(process, None)
+        self._inside.pop(process, None)
+        self._check_idle()
+
+    def recovered(self, node: Node) -> None:
+        """The application goes on with what it still has to do."""
+        self._next(node)
+
+    def explicit(self, scenario: Scenario) -> Scenario:
+        """The scenario with every want and election written down."""
+        if issubclass(self.setup.algorithm, Mutex):
+            return scenario.but(workload=Workload(requests=0), want=tuple(self._wanted))
+        if issubclass(self.setup.algorithm, Election):
+            return scenario.but(elect=self._elections())
+        return scenario
+
+    def _plan_stays(self, scenario: Scenario, algorithm: type[Mutex]) -> None:
+        for want in sorted(scenario.want, key=lambda want: want.at_ms):
+            self._plans[want.process].append(Stay(us(want.inside_ms), at=us(want.at_ms)))
+        workload = scenario.workload or Workload(requests=0 if scenario.want else Workload().requests)
+        think, inside = parse_delay(workload.think_ms), parse_delay(workload.inside_ms)
+        for process in algorithm.contenders(self.setup.ids) if workload.requests else ():
+            chance = self.world.stream(f"workload/{process}")
+            think_us, inside_us = think.sampler(chance, 0), inside.sampler(chance)
+            for _ in range(workload.requests):
+                self._plans[process].append(Stay(think_us=think_us(), inside_us=inside_us()))
+        for process in sorted(self._plans):
+            self._next(self.world.nodes[process])
+        self._check_idle()
+
+    def _elections(self) -> tuple[Elect, ...]:
+        """Those of the scenario; if it lists none, everybody starts at time 0."""
+        scenario = self.setup.scenario
+        return scenario.elect or tuple(Elect(process=process) for process in self.setup.ids)
+
+    def _elect(self, nodes: list[Node]) -> None:
+        on_elect = cast(type[Election], self.setup.algorithm).on_elect
+
+        def ask(node: Node) -> None:
+            self.world.record(events.Asked, node.me)
+            self.world.call(node, on_elect)
+
+        for node in nodes:
+            if self.world.watched:
+                self.world.faults.when_awake(node, partial(ask, node))
+            else:
+                on_elect(cast(Election, node.process), node)
+
+    def _next(self, node: Node) -> None:
+        """Plan the process's next want, if it has one and is not busy."""
+        plans = self._plans[node.me]
+        if not plans or node.me in self._current or self.world.faults.is_dead(node.me):
+            return
+        stay = plans.popleft()
+        now = self.world.agenda.now
+        at = now + stay.think_us if stay.at < 0 else max(now, stay.at)
+        life = self.world.faults.life(node.me)
+        self._current[node.me] = stay
+        self.world.agenda.plan(at, partial(self._want, node, stay, life))
+
+    def _want(self, node: Node, stay: Stay, life: int) -> None:
+        algorithm = cast(type[Mutex], self.setup.algorithm)
+        if self.world.faults.life(node.me) != life:
+            return
+
+        def want() -> None:
+            now = self.world.agenda.now / US
+            self._wanted.append(Want(process=node.me, at_ms=now, inside_ms=stay.inside_us / US))
+            self.world.record(events.Wanted, node.me)
+            self.world.call(node, algorithm.on_want)
+
+        self.world.faults.when_awake(node, want)
+
+    def _leave(self, node: Node, life: int) -> None:
+        if self.world.faults.life(node.me) != life:
+            return
+        algorithm = cast(type[Mutex], self.setup.algorithm)
+        self._write(node.me)
+        del self._inside[node.me]
+        del self._current[node.me]
+        self.world.record(events.Left, node.me)
+        self.world.call(node, algorithm.on_done)
+        self._next(node)
+        self._check_idle()
+
+    def _write(self, process: int) -> None:
+        """The stay's write to the resource, which refuses a token smaller than one it has seen."""
+        token = self._inside[process]
+        if token is None:
+            return
+        accepted = self._highest is None or token >= self._highest
+        self._highest = token if accepted else self._highest
+        self.world.record(events.Wrote, process, token, accepted)
+
+    def _check_idle(self) -> None:
+        """When all stays are done, the run goes on until the last messages have had time to arrive."""
+        self.idle = not self._current and not any(self._plans.values())
+        if self.idle:
+            self.world.deadline = min(self.world.deadline, self.world.agenda.now + self._linger)

@@ -1,0 +1,226 @@
+"""Scenario: all that decides a run, as a value and as a TOML file.
+
+The Python API takes a `Scenario` and a scenario file is one written down, so neither can do what the other
+cannot. Times are milliseconds of virtual time; a message takes 1 ms unless the network says otherwise, so
+that milliseconds read as the papers' "message times".
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+import tomli_w
+from msgspec import Meta
+
+from vez.core.assumptions import Property
+from vez.errors import BadData, MissingFile, UnknownName
+
+MAX_FILE_BYTES = 4 * 1024 * 1024
+MAX_PROCESSES = 10_000_000
+
+Ms = Annotated[float, Meta(ge=0, le=1e12)]
+Chance = Annotated[float, Meta(ge=0, le=1)]
+Count = Annotated[int, Meta(ge=0, le=1_000_000)]
+
+
+class _Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    pass
+
+
+class Network(_Part):
+    """What happens to messages."""
+
+    delay: str | float = "constant(1)"
+    fifo: bool | None = None
+    """None: as the algorithm assumes."""
+    loss: Chance = 0.0
+    duplicate: Chance = 0.0
+    reorder: Chance = 0.0
+    """How often a message takes up to three message times longer, and so lets others overtake it."""
+
+
+class Detector(_Part):
+    """The failure detector under the algorithm."""
+
+    kind: Literal["perfect", "none"] = "perfect"
+    delay_ms: Ms = 2.0
+
+
+class Workload(_Part):
+    """Random wants, for those whose wants are not listed one by one."""
+
+    requests: Count = 2
+    think_ms: str | float = "uniform(0, 20)"
+    inside_ms: str | float = "uniform(1, 3)"
+
+
+class Want(_Part):
+    """A process wants in at a time (or as soon as its earlier stay is over)."""
+
+    process: int
+    at_ms: Ms = 0.0
+    inside_ms: Ms = 2.0
+
+
+class Elect(_Part):
+    """A process is asked to start an election."""
+
+    process: int
+    at_ms: Ms = 0.0
+
+
+class Crash(_Part):
+    """A process stops, and perhaps comes back, with its durable fields or with nothing."""
+
+    process: int
+    at_ms: Ms = 0.0
+    recover_ms: Ms | None = None
+    memory: bool = True
+
+
+class Pause(_Part):
+    """A process stands still for a while: slow, not dead."""
+
+    process: int
+    at_ms: Ms
+    for_ms: Ms
+
+
+class Partition(_Part):
+    """Channels that carry nothing: between groups, or the listed one-way channels."""
+
+    at_ms: Ms = 0.0
+    until_ms: Ms | None = None
+    groups: tuple[tuple[int, ...], ...] = ()
+    one_way: tuple[tuple[int, int], ...] = ()
+
+
+class Drift(_Part):
+    """A process whose clock is off: its timers take `rate` times as long as they should."""
+
+    process: int
+    rate: Annotated[float, Meta(gt=0, le=1000)]
+
+
+class Suspicion(_Part):
+    """The detector is wrong: it tells a process that a peer is dead, and perhaps takes it back."""
+
+    process: int
+    peer: int
+    at_ms: Ms = 0.0
+    until_ms: Ms | None = None
+
+
+class Fate(_Part):
+    """What happens to the number-th message from one process to another, instead of chance."""
+
+    sender: int
+    to: int
+    number: Annotated[int, Meta(ge=1)]
+    delay_ms: Ms | None = None
+    lost: bool = False
+    copies: tuple[Ms, ...] = ()
+    """When further copies arrive, counted from the sending."""
+
+
+class Choice(_Part):
+    """What the number-th `io.choose` of a process picks, instead of chance."""
+
+    process: int
+    number: Annotated[int, Meta(ge=1)]
+    index: Count
+
+
+class Nemesis(_Part):
+    """Random faults, drawn from the seed."""
+
+    crashes: Count = 0
+    recoveries: Count = 0
+    """How many of the crashed come back."""
+    memory: bool = True
+    pauses: Count = 0
+    partitions: Count = 0
+    within_ms: Ms = 40.0
+
+
+class Expect(_Part):
+    """How the run is known to end; checked whenever the scenario is run."""
+
+    broken: tuple[str, ...] = ()
+    holds: tuple[str, ...] = ()
+    leader: int | None = None
+
+
+class Scenario(_Part):
+    """All that decides a run."""
+
+    algorithm: str
+    title: str = ""
+    n: Annotated[int, Meta(ge=1, le=MAX_PROCESSES)] | None = None
+    ids: tuple[int, ...] = ()
+    topology: str | None = None
+    edges: tuple[tuple[int, int], ...] = ()
+    seed: int = 0
+    until_ms: Ms = 1000.0
+    max_events: Annotated[int, Meta(ge=1)] = 1_000_000
+    patience_ms: Ms | None = None
+    """How old a request must be to count as starving when a limit ends the run; None: 100 message times."""
+    parameters: dict[str, Any] = {}
+    initial: dict[str, dict[str, Any]] = {}
+    """Fields of single processes at the start: `[initial.1]` with `clock = 40`."""
+    network: Network = Network()
+    detector: Detector = Detector()
+    workload: Workload | None = None
+    want: tuple[Want, ...] = ()
+    elect: tuple[Elect, ...] = ()
+    crash: tuple[Crash, ...] = ()
+    pause: tuple[Pause, ...] = ()
+    partition: tuple[Partition, ...] = ()
+    drift: tuple[Drift, ...] = ()
+    suspect: tuple[Suspicion, ...] = ()
+    message: tuple[Fate, ...] = ()
+    choice: tuple[Choice, ...] = ()
+    nemesis: Nemesis = Nemesis()
+    expect: Expect = Expect()
+
+    def but(self, **changes: Any) -> Scenario:
+        """The same scenario with some fields changed."""
+        return msgspec.structs.replace(self, **changes)
+
+
+def loads(text: str, where: str = "scenario") -> Scenario:
+    """A scenario from TOML; every field is checked, unknown ones are refused."""
+    try:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise BadData(f"{where} is not TOML: {error}") from error
+    try:
+        scenario = msgspec.convert(raw, Scenario)
+    except msgspec.ValidationError as error:
+        raise BadData(f"{where}: {error}", hint="see docs/reference/scenarios.md") from error
+    for name in (*scenario.expect.broken, *scenario.expect.holds):
+        if name not in set(Property):
+            raise UnknownName("property", name, list(Property))
+    return scenario
+
+
+def load(path: Path) -> Scenario:
+    """Read a scenario file."""
+    try:
+        if path.stat().st_size > MAX_FILE_BYTES:
+            raise BadData(f"{path} is larger than {MAX_FILE_BYTES >> 20} MiB, too large for a scenario")
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise MissingFile(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise BadData(f"{path} is not UTF-8 text: {error.reason}") from error
+    return loads(text, str(path))
+
+
+def dumps(scenario: Scenario, comment: str = "") -> str:
+    """A scenario as TOML, with a comment above it."""
+    head = "".join(f"# {line}\n" for line in comment.splitlines())
+    return head + tomli_w.dumps(msgspec.to_builtins(scenario, str_keys=True))

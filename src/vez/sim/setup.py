@@ -1,0 +1,132 @@
+"""Setup: a scenario made concrete, and refused where it makes no sense.
+
+Everything here happens before virtual time starts: identifiers, topology, processes with their parameters,
+and the random faults of the nemesis turned into a list.
+"""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from vez.core import guards
+from vez.core.assumptions import Assumption
+from vez.core.process import PARAMETER, Election, Mutex, Process, marked
+from vez.core.topology import TOPOLOGIES, Graph, Topology
+from vez.errors import BadData, Misuse, MutableField, UnknownName
+from vez.sim.delays import parse_delay, us
+from vez.sim.scenario import Scenario
+
+DEFAULT_N = 5
+
+
+class Setup:
+    """What a scenario means for one algorithm."""
+
+    def __init__(self, scenario: Scenario, algorithm: type[Process]) -> None:
+        self.scenario = scenario
+        self.algorithm = algorithm
+        if not guards.check_fields(algorithm, "process"):
+            raise MutableField(f"{algorithm.__name__}: the types of its fields cannot be resolved")
+        network = scenario.network
+        self.delay = parse_delay(network.delay)
+        self.message_us = max(1, us(self.delay.mean_ms))
+        self.fifo = Assumption.FIFO in algorithm.assumes if network.fifo is None else network.fifo
+        self.topology = self._topology()
+        self.ids = self.topology.ids
+        self.values = self._values()
+        self._check_processes()
+
+    @property
+    def has_faults(self) -> bool:
+        """Whether anything may happen to a message or a process beyond the delay."""
+        s = self.scenario
+        return bool(
+            s.network.loss or s.network.duplicate or s.network.reorder or s.message or s.crash or s.pause
+            or s.partition or s.suspect or s.drift or s.nemesis != type(s.nemesis)()
+        )  # fmt: skip
+
+    def process(self, process: int) -> Process:
+        """A new process with its parameters and its initial fields."""
+        return self.algorithm(**self.values.get(process, self.values[None]))
+
+    def ring(self) -> Iterator[tuple[int, int]]:
+        """Each process with its right neighbour, in standing order."""
+        ids = self.ids
+        return zip(ids, (*ids[1:], ids[0]), strict=True)
+
+    def _topology(self) -> Topology:
+        scenario = self.scenario
+        ids = scenario.ids or tuple(range(1, (scenario.n or DEFAULT_N) + 1))
+        if scenario.ids and scenario.n is not None and scenario.n != len(ids):
+            raise Misuse(f"n = {scenario.n}, but {len(ids)} ids are given", hint="give one of the two")
+        name = scenario.topology or ("graph" if scenario.edges else self.algorithm.topology.name)
+        if name not in TOPOLOGIES:
+            raise UnknownName("topology", name, TOPOLOGIES)
+        if len(ids) < self.algorithm.smallest():
+            raise Misuse(f"{scenario.algorithm} needs at least {self.algorithm.smallest()} processes, found {len(ids)}")
+        if name == Graph.name:
+            if not scenario.edges:
+                raise Misuse("a graph needs edges", hint="edges = [[1, 2], [2, 3]], or --edges 1-2,2-3")
+            return Graph(ids, scenario.edges)
+        if scenario.edges:
+            raise Misuse(f"edges are given, but the topology is {name}", hint="set topology = \"graph\"")
+        return TOPOLOGIES[name](ids)
+
+    def _values(self) -> dict[int | None, dict[str, Any]]:
+        """The constructor's arguments: under None for everybody, and for those with initial fields."""
+        parameters = marked(self.algorithm, PARAMETER)
+        common = self._convert(self.scenario.parameters, parameters, "parameter")
+        values: dict[int | None, dict[str, Any]] = {None: common}
+        states = tuple(field for field in self.algorithm.__struct_fields__ if field not in parameters)
+        for key, fields in self.scenario.initial.items():
+            if not key.lstrip("-").isdigit() or int(key) not in self.ids:
+                raise Misuse(f"initial.{key}: there is no process {key}", hint=f"processes: {_few(self.ids)}")
+            values[int(key)] = common | self._convert(fields, states, "field")
+        return values
+
+    def _convert(self, given: dict[str, Any], known: tuple[str, ...], what: str) -> dict[str, Any]:
+        hints = typing.get_type_hints(self.algorithm)
+        converted = {}
+        for name, value in given.items():
+            if name not in known:
+                if known:
+                    raise UnknownName(f"{what} of {self.scenario.algorithm}", name, known)
+                raise Misuse(f"{self.scenario.algorithm} has no {what} {name!r}", hint=f"it has no {what}s at all")
+            try:
+                converted[name] = msgspec.convert(value, hints[name], strict=not isinstance(value, str))
+            except msgspec.ValidationError as error:
+                raise BadData(f"{what} {name} of {self.scenario.algorithm}: {error}") from error
+        return converted
+
+    def _check_processes(self) -> None:
+        """Nobody is named who does not exist, and nobody is asked what its role cannot do."""
+        s = self.scenario
+        known = set(self.ids)
+        named: list[tuple[str, int]] = []
+        for what in ("want", "elect", "crash", "pause", "drift", "suspect", "choice"):
+            named += [(what, item.process) for item in getattr(s, what)]
+        named += [("suspect", item.peer) for item in s.suspect]
+        named += [("message", end) for item in s.message for end in (item.sender, item.to)]
+        for partition in s.partition:
+            named += [("partition", end) for group in (*partition.groups, *partition.one_way) for end in group]
+        for what, process in named:
+            if process not in known:
+                raise Misuse(f"{what}: there is no process {process}", hint=f"processes: {_few(self.ids)}")
+        if s.want and not issubclass(self.algorithm, Mutex):
+            raise Misuse(f"{s.algorithm} is not a mutual exclusion algorithm: nobody can want in")
+        if s.elect and not issubclass(self.algorithm, Election):
+            raise Misuse(f"{s.algorithm} is not an election: nobody can be asked to elect")
+        for partition in s.partition:
+            if not partition.groups and not partition.one_way:
+                raise Misuse("a partition needs groups or one_way channels", hint="groups = [[1, 2], [3]]")
+        for crash in s.crash:
+            if crash.recover_ms is not None and crash.recover_ms <= crash.at_ms:
+                raise Misuse(f"process {crash.process} recovers at {crash.recover_ms:g} ms, not after its crash")
+
+
+def _few(ids: tuple[int, ...]) -> str:
+    return ", ".join(map(str, ids)) if len(ids) <= 12 else f"{ids[0]}, {ids[1]}, …, {ids[-1]}"

@@ -1,0 +1,288 @@
+"""Simulation: one run of one scenario, decided by its seed alone.
+
+The loop takes the next time from the agenda and does what is due, in the order in which it was planned.
+Where nobody watches, a delivery is a triple in the agenda and one call of a handler; with a trace or with
+faults it goes through `Network.arrive`. Both ways give the same run for the same seed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from heapq import heappop, heappush
+from random import Random
+from typing import Any
+
+import msgspec
+
+from vez.core import trace as events
+from vez.core.message import Message, handler_name
+from vez.core.process import Election, Mutex, Process
+from vez.core.trace import AnyEvent, End, Header, Trace
+from vez.errors import ProtocolBug, UnhandledMessage
+from vez.sim.agenda import Agenda
+from vez.sim.debug import run_twice
+from vez.sim.delays import us
+from vez.sim.faults import Faults
+from vez.sim.harness import Harness
+from vez.sim.network import NetworkModel
+from vez.sim.node import ConstantNode, Node, RandomNode
+from vez.sim.scenario import Choice, Scenario
+from vez.sim.setup import Setup
+
+class Run(msgspec.Struct, frozen=True):
+    """What came of a simulation."""
+
+    scenario: Scenario
+    messages: dict[str, int]
+    """How many were sent, by kind; messages to oneself are not counted."""
+    leaders: dict[int, tuple[int, int]]
+    """Whom each process took for the leader in the end, and the term."""
+    end: End
+    ended_at: int
+    steps: int
+    trace: Trace | None
+    explicit: Scenario | None = None
+    """The same run with nothing left to chance, where `explain` was asked for."""
+
+
+class Simulation:
+    """The world of one run."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        algorithm: type[Process],
+        *,
+        record: bool = True,
+        debug: bool = False,
+        explain: bool = False,
+    ) -> None:
+        self.scenario = scenario
+        self.algorithm = algorithm
+        self.debug = debug
+        self.explain = explain
+        setup = Setup(scenario, algorithm)
+        self.topology = setup.topology
+        self.message_us = setup.message_us
+        self.log: list[AnyEvent] | None = [] if record else None
+        self.agenda = Agenda()
+        self.deadline = us(scenario.until_ms)
+        self.handlers: dict[type[Message], Callable[..., None]] = {}
+        self.counts: Counter[type[Message]] = Counter()
+        self.leaders: dict[int, tuple[int, int]] = {}
+        self.draw = setup.delay.sampler(self.stream("network"))
+        self.watched = record or debug or explain or setup.has_faults or (setup.fifo and not setup.delay.is_constant)
+        self.constant_us = us(setup.delay.numbers[0]) if setup.delay.is_constant and not self.watched else 0
+        make = Node if self.watched else ConstantNode if self.constant_us else RandomNode
+        self.nodes: dict[int, Node] = {
+            process: make(self, process, right, setup.process(process)) for process, right in setup.ring()
+        }
+        self.by_id = _by_id(self.nodes)
+        self.network = NetworkModel(self, setup)
+        self.faults = Faults(self, setup)
+        self.harness = Harness(self, setup)
+        self._timers: dict[tuple[int, str], object] = {}
+        self._status: dict[int, str] = {}
+        self._choices = {(choice.process, choice.number): choice.index for choice in scenario.choice}
+        self._chosen: list[Choice] = []
+        self._choosing: defaultdict[int, int] = defaultdict(int)
+        self._chance = self.stream("choose")
+        self._rates = {drift.process: drift.rate for drift in scenario.drift}
+
+    def stream(self, purpose: str) -> Random:
+        """An independent source of chance; what one purpose draws does not shift another."""
+        return Random(f"{self.scenario.seed}/{purpose}")
+
+    def run(self) -> Run:
+        """Run to the end: nothing left to happen, the work done, or a limit met."""
+        for node in self.nodes.values():
+            self.faults.plan_start(node)
+        self.faults.plan()
+        self.harness.plan()
+        end, steps = self._loop()
+        ended_at = self.agenda.now if end != "time" else self.deadline
+        explicit = self._explicit() if self.explain else None
+        recorded = self._trace(end, ended_at)
+        messages = dict(sorted((kind.__name__, count) for kind, count in self.counts.items() if count))
+        return Run(self.scenario, messages, self.leaders, end, ended_at, steps, recorded, explicit)
+
+    def _loop(self) -> tuple[End, int]:
+        agenda, heap, handlers = self.agenda, self.agenda.heap, self.handlers
+        constant, limit = self.constant_us, self.scenario.max_events
+        counts: dict[type[Message], int] = {}
+        now, steps = -1, 0
+        end: End = "quiet"
+        while heap:
+            at, number, batch = heappop(heap)
+            if at != now:
+                if not batch:
+                    continue  # an outbox into which nobody put anything
+                if at > self.deadline or steps >= limit:
+                    end = "events" if steps >= limit else "finished" if self.harness.idle else "time"
+                    heappush(heap, (at, number, batch))  # still in flight
+                    break
+                now = agenda.now = at
+                if constant:
+                    agenda.open_outbox(at + constant)
+            for node, what, sender in batch:
+                if node is None:
+                    what()
+                    continue
+                kind = what.__class__
+                try:
+                    handler = handlers[kind]
+                except KeyError:
+                    handler = self.handler(kind)
+                    counts[kind] = 0
+                counts[kind] += 1
+                handler(node.process, what, sender, node)
+            steps += len(batch)
+        self._count(counts)
+        return end, steps
+
+    def _count(self, delivered: dict[type[Message], int]) -> None:
+        """Add the messages that nobody watched: those that arrived and those still in flight."""
+        self.counts.update(delivered)
+        for _, _, batch in self.agenda.heap:
+            self.counts.update(what.__class__ for node, what, _ in batch if node is not None)
+
+    def handler(self, kind: type[Message]) -> Callable[..., None]:
+        """The handler of a kind of message, found by name when the first one arrives."""
+        found = self.handlers.get(kind)
+        if found is None:
+            name = handler_name(kind)
+            found = getattr(self.algorithm, name, None)
+            if found is None:
+                raise UnhandledMessage(
+                    f"{self.algorithm.__name__} received a {kind.__name__} and has no {name}",
+                    hint=f"define {name}(self, message, sender, io)",
+                )
+            self.handlers[kind] = found
+        return found
+
+    # What handlers ask of the world, by way of Node.
+
+    def set_timer(self, node: Node, name: str, after_ms: float) -> None:
+        handler = getattr(self.algorithm, f"on_timer_{name}", None)
+        if handler is None:
+            raise ProtocolBug(
+                f"{self.algorithm.__name__} set a timer {name!r} and has no on_timer_{name}",
+                hint=f"define on_timer_{name}(self, io)",
+            )
+        if after_ms < 0:
+            raise ProtocolBug(f"{self.algorithm.__name__} set timer {name!r} to {after_ms} ms, in the past")
+        run = self._timers[node.me, name] = object()
+        key, at = (node.me, name), self.agenda.now + max(1, us(after_ms * self._rates.get(node.me, 1.0)))
+
+        def fire() -> None:
+            if self._timers.get(key) is run:
+                self.faults.when_awake(node, fired)
+
+        def fired() -> None:
+            if self._timers.get(key) is run:  # it may have been cancelled while the process stood still
+                del self._timers[key]
+                self.record(events.Fired, node.me, name)
+                self.call(node, handler)
+
+        self.agenda.plan(at, fire)
+
+    def cancel_timer(self, node: Node, name: str) -> None:
+        self._timers.pop((node.me, name), None)
+
+    def forget_timers(self, process: int) -> None:
+        """A crash takes the timers with it."""
+        for key in [key for key in self._timers if key[0] == process]:
+            del self._timers[key]
+
+    def choose(self, node: Node, count: int) -> int:
+        if count < 1:
+            raise ProtocolBug(f"{self.algorithm.__name__} chose among no options")
+        self._choosing[node.me] += 1
+        number = self._choosing[node.me]
+        index = self._choices.get((node.me, number))
+        if index is None:
+            index = int(self._chance.random() * count)
+        index = min(index, count - 1)
+        self._chosen.append(Choice(process=node.me, number=number, index=index))
+        return index
+
+    def elected(self, node: Node, leader: int, term: int) -> None:
+        self.leaders[node.me] = (leader, term)
+        if self.log is not None:
+            self.record(events.Elected, node.me, leader, term)
+
+    def note(self, node: Node, text: str) -> None:
+        self.record(events.Noted, node.me, text)
+
+    # What the parts of the simulator ask of it.
+
+    def record(self, kind: Callable[..., AnyEvent], process: int, *details: Any) -> None:
+        """Add an event to the trace, if there is one."""
+        if self.log is not None:
+            self.log.append(kind(self.agenda.now, process, *details))
+
+    def call(self, node: Node, handler: Callable[..., None], *arguments: Any) -> None:
+        """Run a handler of a live process, and note how it describes itself afterwards."""
+        if self.debug:
+            run_twice(self, node, handler, arguments)
+        else:
+            handler(node.process, *arguments, node)
+        if self.log is not None:
+            text = node.process.status()
+            if text != self._status.get(node.me, ""):
+                self._status[node.me] = text
+                self.record(events.Status, node.me, text)
+
+    def _trace(self, end: End, ended_at: int) -> Trace | None:
+        if self.log is None:
+            return None
+        algorithm, scenario = self.algorithm, self.scenario
+        role = "mutex" if issubclass(algorithm, Mutex) else "election" if issubclass(algorithm, Election) else "other"
+        patience = scenario.patience_ms
+        header = Header(
+            vez_trace=events.FORMAT,
+            algorithm=scenario.algorithm,
+            role=role,
+            ids=self.topology.ids,
+            topology=self.topology.name,
+            edges=self.topology.edges() if self.topology.name in ("graph", "grid") else (),
+            seed=scenario.seed,
+            end=end,
+            ended_at=ended_at,
+            message_us=self.message_us,
+            guarantees=tuple(map(str, algorithm.guarantees)),
+            assumes=tuple(map(str, algorithm.assumes)),
+            best_wins=getattr(algorithm, "best_wins", False),
+            bypass_bound=getattr(algorithm, "bypass_bound", None),
+            patience_us=100 * self.message_us if patience is None else us(patience),
+        )
+        return Trace(header, tuple(self.log))
+
+    def _explicit(self) -> Scenario:
+        """The run as a scenario in which nothing is left to chance, for replaying and shrinking."""
+        return self.faults.explicit(self.harness.explicit(self.network.explicit(self.scenario))).but(
+            choice=tuple(self._chosen)
+        )
+
+
+def _by_id(nodes: dict[int, Node]) -> dict[int, Node] | list[Node]:
+    """A list where the identifiers are dense enough: indexing one is faster than hashing."""
+    least, most = min(nodes), max(nodes)
+    if least < 0 or most > 2 * len(nodes):
+        return nodes
+    anybody = nodes[least]
+    return [nodes.get(process, anybody) for process in range(most + 1)]
+
+
+def simulate(
+    scenario: Scenario,
+    algorithm: type[Process],
+    *,
+    record: bool = True,
+    debug: bool = False,
+    explain: bool = False,
+) -> Run:
+    """Run a scenario. Without `record` there is no trace, and the run is many times faster."""
+    return Simulation(scenario, algorithm, record=record, debug=debug, explain=explain).run()
+
