@@ -9,8 +9,8 @@ from __future__ import annotations
 import types
 import typing
 from enum import Enum
-from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union
+from weakref import WeakSet
 
 import msgspec
 
@@ -19,6 +19,7 @@ from vez.errors import MutableField
 SCALARS = (int, str, bool, float, bytes, type(None))
 """The plain immutable types. bool is an int; both are named for the reader."""
 
+_CHECKED: WeakSet[type] = WeakSet()
 _INSTEAD = {
     list: "tuple[T, ...]",
     dict: "tuple[tuple[K, V], ...] or frozenset of pairs",
@@ -27,13 +28,14 @@ _INSTEAD = {
 }
 
 
-@cache
 def check_fields(cls: type, what: str) -> bool:
     """Raise `MutableField` if a field of the class may hold a value that changes in place.
 
     Returns False when a name in an annotation cannot be resolved yet (a class inside a function, say); the
     worlds then check again before the first run.
     """
+    if cls in _CHECKED:
+        return True
     try:
         hints = typing.get_type_hints(cls, include_extras=True)
     except NameError:
@@ -49,6 +51,7 @@ def check_fields(cls: type, what: str) -> bool:
                 f"expected int, str, bool, float, bytes, tuple, frozenset, an enum or a frozen struct",
                 hint=f"use {_INSTEAD.get(offender, 'a frozen msgspec.Struct')} instead",
             )
+    _CHECKED.add(cls)
     return True
 
 

@@ -7,13 +7,14 @@ encoded on the wire, so its fields hold immutable values only; the guard says so
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, dataclass_transform
 
 import msgspec
 
 from vez.core import guards
 
 
+@dataclass_transform(frozen_default=True)
 class Message(msgspec.Struct, frozen=True, gc=False):
     """Base of all messages. The class name is the message's kind, and `on_<kind>` its handler."""
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import typing
 from functools import cache
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, dataclass_transform
 
 import msgspec
 
@@ -45,6 +45,8 @@ Durable = Annotated[T, DURABLE]
 Parameter = Annotated[T, PARAMETER]
 """A field that is configuration: the same before and after a crash, never assigned by a handler."""
 
+
+@dataclass_transform(kw_only_default=True, eq_default=False)
 class Process(msgspec.Struct, eq=False, gc=False, kw_only=True):
     """Base of all algorithms. Subclass `Mutex` or `Election` to be driven and judged as one."""
 
@@ -52,6 +54,7 @@ class Process(msgspec.Struct, eq=False, gc=False, kw_only=True):
     topology: ClassVar[type[Topology]] = Complete
     assumes: ClassVar[tuple[Assumption, ...]] = ()
     guarantees: ClassVar[tuple[Property, ...]] = ()
+    role: ClassVar[Literal["mutex", "election", "other"]] = "other"
     wrong: ClassVar[str] = ""
     """Why this algorithm is kept although it is wrong; empty for the honest ones."""
 
@@ -80,8 +83,12 @@ class Process(msgspec.Struct, eq=False, gc=False, kw_only=True):
 class Mutex(Process):
     """A process that can be asked to get into the critical section."""
 
+    role = "mutex"
     bypass_bound: ClassVar[int | None] = None
     """How often a later request may overtake an earlier one, where the algorithm promises a number."""
+
+    stay_bound: ClassVar[str] = ""
+    """The parameter, in ms, that nobody may stay inside longer than; empty where there is none."""
 
     @classmethod
     def contenders(cls, ids: tuple[int, ...]) -> tuple[int, ...]:
@@ -100,6 +107,7 @@ class Mutex(Process):
 class Election(Process):
     """A process that can be asked to elect a leader, and says whom with `io.elected`."""
 
+    role = "election"
     best_wins: ClassVar[bool] = False
     """Whether the leader is promised to be the live process with the largest identifier."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, dataclass_transform
 
 import msgspec
 
@@ -20,6 +20,7 @@ MAX_BYTES = 256 * 1024 * 1024
 """A trace is read whole; a larger file is refused rather than swapped."""
 
 
+@dataclass_transform(frozen_default=True)
 class Event(msgspec.Struct, frozen=True, tag_field="event", tag=str.lower, omit_defaults=True):
     """One thing that happened at one process. `at` is in microseconds since the start."""
 
@@ -146,6 +147,7 @@ AnyEvent = (
     | Resumed | Suspected | Trusted | Fired | Cut | Healed | Status | Noted
 )  # fmt: skip
 
+Role = Literal["mutex", "election", "other"]
 End = Literal["quiet", "finished", "time", "events"]
 """Why a run ended: nothing left to happen; the work was done; a limit of time or of events was met."""
 
@@ -155,7 +157,7 @@ class Header(msgspec.Struct, frozen=True, omit_defaults=True):
 
     vez_trace: int
     algorithm: str
-    role: Literal["mutex", "election", "other"]
+    role: Role
     ids: tuple[int, ...]
     topology: str
     edges: tuple[tuple[int, int], ...] = ()
@@ -168,6 +170,8 @@ class Header(msgspec.Struct, frozen=True, omit_defaults=True):
     assumes: tuple[str, ...] = ()
     best_wins: bool = False
     bypass_bound: int | None = None
+    stay_bound_us: int | None = None
+    """How long a stay may last, where the algorithm assumes a bound (a lease)."""
     patience_us: int = 0
     """How old a request must be, at the end of a run that a limit cut short, to count as starving."""
 
@@ -237,7 +241,8 @@ def decode(raw: bytes, where: str) -> Trace:
         if header.vez_trace != FORMAT:
             raise BadData(f"{where} is a trace of format {header.vez_trace}; this vez reads format {FORMAT}")
         events: list[AnyEvent] = []
-        for number, line in enumerate(lines[1:], 2):
+        for line in lines[1:]:
+            number += 1
             events.append(_event.decode(line))
     except msgspec.MsgspecError as error:
         raise BadData(

@@ -58,10 +58,8 @@ class Rehearsal:
         self.effects.append(("note", (text,)))
 
     def choose(self, options: Sequence[T]) -> T:
-        if self._choices:
-            index = self._choices.pop(0)
-        else:
-            index = self._node.world.choose(self._node, len(options))
+        node = self._node
+        index = self._choices.pop(0) if self._choices else node.world.choose(node, len(options))
         self.chosen.append(index)
         self.effects.append(("choose", (tuple(options), index)))
         return options[index]
@@ -90,7 +88,8 @@ def run_twice(world: Simulation, node: Node, handler: Callable[..., None], argum
             )
         if not guards.is_immutable(value):
             raise MutableField(
-                f"{where} put {value!r}, a {type(value).__name__}, into {field}", hint="use a tuple or frozenset"
+                f"{where} put {value!r}, a {type(value).__name__}, into {field}",
+                hint="use a tuple or frozenset",
             )
     node.process = first_process
     for name, details in first.effects:

@@ -79,9 +79,7 @@ class Faults:
 
     def explicit(self, scenario: Scenario) -> Scenario:
         """The scenario with the nemesis's faults written down."""
-        return scenario.but(
-            nemesis=Nemesis(), crash=self.crashes, pause=self.pauses, partition=self.partitions
-        )
+        return scenario.but(nemesis=Nemesis(), crash=self.crashes, pause=self.pauses, partition=self.partitions)
 
     def _crash(self, node: Node) -> None:
         if node.me in self._dead:

@@ -73,7 +73,7 @@ class Setup:
                 raise Misuse("a graph needs edges", hint="edges = [[1, 2], [2, 3]], or --edges 1-2,2-3")
             return Graph(ids, scenario.edges)
         if scenario.edges:
-            raise Misuse(f"edges are given, but the topology is {name}", hint="set topology = \"graph\"")
+            raise Misuse(f"edges are given, but the topology is {name}", hint='set topology = "graph"')
         return TOPOLOGIES[name](ids)
 
     def _values(self) -> dict[int | None, dict[str, Any]]:

@@ -17,7 +17,7 @@ import msgspec
 
 from vez.core import trace as events
 from vez.core.message import Message, handler_name
-from vez.core.process import Election, Mutex, Process
+from vez.core.process import Process
 from vez.core.trace import AnyEvent, End, Header, Trace
 from vez.errors import ProtocolBug, UnhandledMessage
 from vez.sim.agenda import Agenda
@@ -29,6 +29,7 @@ from vez.sim.network import NetworkModel
 from vez.sim.node import ConstantNode, Node, RandomNode
 from vez.sim.scenario import Choice, Scenario
 from vez.sim.setup import Setup
+
 
 class Run(msgspec.Struct, frozen=True):
     """What came of a simulation."""
@@ -238,12 +239,11 @@ class Simulation:
         if self.log is None:
             return None
         algorithm, scenario = self.algorithm, self.scenario
-        role = "mutex" if issubclass(algorithm, Mutex) else "election" if issubclass(algorithm, Election) else "other"
         patience = scenario.patience_ms
         header = Header(
             vez_trace=events.FORMAT,
             algorithm=scenario.algorithm,
-            role=role,
+            role=algorithm.role,
             ids=self.topology.ids,
             topology=self.topology.name,
             edges=self.topology.edges() if self.topology.name in ("graph", "grid") else (),
@@ -255,9 +255,14 @@ class Simulation:
             assumes=tuple(map(str, algorithm.assumes)),
             best_wins=getattr(algorithm, "best_wins", False),
             bypass_bound=getattr(algorithm, "bypass_bound", None),
+            stay_bound_us=self._stay_bound(),
             patience_us=100 * self.message_us if patience is None else us(patience),
         )
         return Trace(header, tuple(self.log))
+
+    def _stay_bound(self) -> int | None:
+        parameter = getattr(self.algorithm, "stay_bound", "")
+        return us(getattr(next(iter(self.nodes.values())).process, parameter)) if parameter else None
 
     def _explicit(self) -> Scenario:
         """The run as a scenario in which nothing is left to chance, for replaying and shrinking."""
@@ -285,4 +290,3 @@ def simulate(
 ) -> Run:
     """Run a scenario. Without `record` there is no trace, and the run is many times faster."""
     return Simulation(scenario, algorithm, record=record, debug=debug, explain=explain).run()
-

@@ -45,6 +45,8 @@ class CoordinatorLease(Mutex):
         Property.FENCED_EXCLUSION,
     )
 
+    stay_bound = "lease_ms"
+
     lease_ms: Parameter[float] = 10.0
     coordinates: bool = False
     queue: tuple[int, ...] = ()  # who waits, in the order of arrival

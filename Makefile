@@ -1,0 +1,39 @@
+# make demo   a tour in the terminal      make test    everything, as CI runs it
+# make check  lint, types, architecture   make bench   speed and memory, as ratios in one run
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check bench clean
+
+help:
+	@sed -n 's/^# make /make /p' Makefile
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else f"vez needs Python 3.11 or newer, {sys.executable} is {v[0]}.{v[1]}; try: make PYTHON=python3.12 setup")'
+	@$(PYTHON) -m venv $(VENV) || { echo "no venv module: install your distribution's python3-venv package" >&2; exit 1; }
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+setup: $(STAMP)
+
+demo: setup
+	@$(BIN)/python -m vez.cli.demo
+
+check: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest tests/test_architecture.py
+
+test: check
+	@sh tools/install-browser
+	$(BIN)/python -m pytest
+
+bench: setup
+	$(BIN)/python -m bench
+
+clean:
+	rm -rf $(VENV) build dist demo-out .mypy_cache .ruff_cache .pytest_cache

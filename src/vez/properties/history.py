@@ -1,0 +1,148 @@
+"""History: a trace read as intervals: who waited, who was inside, who was down, who led, and when.
+
+Judges, measurements and pictures all start from here, so that they cannot disagree about what happened.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import msgspec
+
+from vez.core.trace import (
+    Crashed,
+    Elected,
+    Entered,
+    Left,
+    Paused,
+    Recovered,
+    Resumed,
+    Trace,
+    Wanted,
+)
+
+
+class Stay(msgspec.Struct):
+    """One request, from the wish to the end of the stay. Indices are positions in the trace."""
+
+    process: int
+    wanted_at: int
+    wanted_index: int
+    entered_at: int | None = None
+    entered_index: int | None = None
+    left_at: int | None = None
+    left_index: int | None = None
+    token: int | None = None
+    crashed: bool = False
+    """A crash ended the wait or the stay."""
+
+    @property
+    def served(self) -> bool:
+        """Whether the process got in."""
+        return self.entered_at is not None
+
+
+class Reign(msgspec.Struct):
+    """One process taking itself for the leader."""
+
+    leader: int
+    term: int
+    start: int
+    start_index: int
+    end: int
+    end_index: int
+    ended_by: str = ""
+    """`crash`, `other` (it named another) or nothing (it led to the end)."""
+
+
+class Interval(msgspec.Struct):
+    """A process down, or standing still."""
+
+    process: int
+    start: int
+    end: int
+    open: bool = True
+    """Whether it lasted to the end of the run."""
+
+
+class History:
+    """The intervals of a trace."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.end = max(trace.header.ended_at, trace.events[-1].at if trace.events else 0)
+        self.stays: list[Stay] = []
+        self.reigns: list[Reign] = []
+        self.downs: list[Interval] = []
+        self.pauses: list[Interval] = []
+        self.views: dict[int, tuple[int, int]] = {}
+        """Whom each live process takes for the leader in the end, and the term."""
+        self._read()
+
+    @cached_property
+    def live(self) -> tuple[int, ...]:
+        """Those who are up at the end."""
+        down = {interval.process for interval in self.downs if interval.open}
+        return tuple(process for process in self.trace.header.ids if process not in down)
+
+    def is_down(self, process: int, at: int) -> bool:
+        """Whether the process was down at a moment."""
+        return any(down.process == process and down.start <= at and (down.open or at < down.end) for down in self.downs)
+
+    def _read(self) -> None:
+        waiting: dict[int, Stay] = {}
+        reigning: dict[int, Reign] = {}
+        down: dict[int, Interval] = {}
+        still: dict[int, Interval] = {}
+        for index, event in enumerate(self.trace.events):
+            process, at = event.process, event.at
+            match event:
+                case Wanted():
+                    waiting[process] = Stay(process, at, index)
+                    self.stays.append(waiting[process])
+                case Entered(token=token) if process in waiting:
+                    stay = waiting[process]
+                    stay.entered_at, stay.entered_index, stay.token = at, index, token
+                case Left() if process in waiting:
+                    stay = waiting.pop(process)
+                    stay.left_at, stay.left_index = at, index
+                case Elected(leader=leader, term=term):
+                    self.views[process] = (leader, term)
+                    self._reign(reigning, process, leader, term, at, index)
+                case Crashed():
+                    if (lost := waiting.pop(process, None)) is not None:
+                        lost.crashed, lost.left_at, lost.left_index = True, at, index
+                    self._depose(reigning, process, at, index, "crash")
+                    self.views.pop(process, None)
+                    down[process] = Interval(process, at, self.end)
+                    self.downs.append(down[process])
+                    _close(still.pop(process, None), at)
+                case Recovered():
+                    _close(down.pop(process, None), at)
+                case Paused():
+                    still[process] = Interval(process, at, self.end)
+                    self.pauses.append(still[process])
+                case Resumed():
+                    _close(still.pop(process, None), at)
+                case _:
+                    pass
+
+    def _reign(self, reigning: dict[int, Reign], process: int, leader: int, term: int, at: int, index: int) -> None:
+        current = reigning.get(process)
+        if current is not None and (current.leader, current.term) == (leader, term):
+            return
+        self._depose(reigning, process, at, index, "other")
+        if leader == process:
+            reigning[process] = Reign(leader, term, at, index, self.end, len(self.trace.events))
+            self.reigns.append(reigning[process])
+
+    @staticmethod
+    def _depose(reigning: dict[int, Reign], process: int, at: int, index: int, why: str) -> None:
+        reign = reigning.pop(process, None)
+        if reign is not None:
+            reign.end, reign.end_index, reign.ended_by = at, index, why
+
+
+def _close(interval: Interval | None, at: int) -> None:
+    if interval is not None:
+        interval.end, interval.open = at, False

@@ -1,0 +1,96 @@
+"""Measurements of a run: messages, delays, bypasses and waits, in the words of the papers.
+
+Client delay is the time from the wish to the entry when nobody else wants in or is inside; synchronization
+delay is the time from one process's leaving to the entry of the next, when that one was already waiting.
+Messages to oneself are never counted; messages to dead processes are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+
+import msgspec
+
+from vez.core.trace import Delivered, Sent, Trace
+from vez.properties.history import History, Stay
+from vez.properties.mutex import bypasses
+
+
+class Summary(msgspec.Struct, frozen=True):
+    """Some numbers in few; milliseconds where they are times."""
+
+    count: int
+    mean: float | None = None
+    least: float | None = None
+    most: float | None = None
+
+
+class Measurements(msgspec.Struct, frozen=True):
+    """What a run cost."""
+
+    messages: int
+    by_kind: dict[str, int]
+    sent: dict[int, int]
+    received: dict[int, int]
+    entries: int
+    messages_per_entry: float | None
+    client_delay: Summary
+    synchronization_delay: Summary
+    waits: Summary
+    bypasses: Summary
+
+
+def measure(trace: Trace | History) -> Measurements:
+    """Measure a trace."""
+    history = trace if isinstance(trace, History) else History(trace)
+    trace = history.trace
+    messages = {event.number: event for event in trace if isinstance(event, Sent) and event.to != event.process}
+    entered = [stay for stay in history.stays if stay.served]
+    ids = trace.header.ids
+    sent = Counter(message.process for message in messages.values())
+    received = Counter(e.process for e in trace if isinstance(e, Delivered) and e.number in messages)
+    return Measurements(
+        messages=len(messages),
+        by_kind=dict(sorted(Counter(message.kind for message in messages.values()).items())),
+        sent={process: sent[process] for process in ids},
+        received={process: received[process] for process in ids},
+        entries=len(entered),
+        messages_per_entry=len(messages) / len(entered) if entered else None,
+        client_delay=_summary([_wait(stay) for stay in entered if _alone(stay, history.stays)]),
+        synchronization_delay=_summary(_hand_overs(entered)),
+        waits=_summary([_wait(stay) for stay in entered]),
+        bypasses=_summary([bypasses(history, stay) for stay in entered], unit=1),
+    )
+
+
+def _wait(stay: Stay) -> int:
+    return (stay.entered_at or 0) - stay.wanted_at
+
+
+def _alone(stay: Stay, stays: list[Stay]) -> bool:
+    """Nobody else wanted in or was inside at any moment between the wish and the entry."""
+    return not any(
+        other is not stay
+        and other.wanted_index < (stay.entered_index or 0)
+        and (other.left_index is None or other.left_index > stay.wanted_index)
+        for other in stays
+    )
+
+
+def _hand_overs(entered: list[Stay]) -> list[int]:
+    """From each leaving to the next entry, where that process was waiting already."""
+    entries = sorted(entered, key=lambda stay: stay.entered_index or 0)
+    delays = []
+    for before, after in pairwise(entries):
+        left = before.left_index
+        if left is not None and after.wanted_index < left < (after.entered_index or 0) and not before.crashed:
+            delays.append((after.entered_at or 0) - (before.left_at or 0))
+    return delays
+
+
+def _summary(values: list[int], unit: float = 1000) -> Summary:
+    if not values:
+        return Summary(0)
+    numbers = [value / unit for value in values]
+    return Summary(len(numbers), round(sum(numbers) / len(numbers), 6), min(numbers), max(numbers))

@@ -1,0 +1,200 @@
+"""Judges of mutual exclusion. Each takes a history and gives a verdict with its evidence."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from vez.core.assumptions import Property
+from vez.core.trace import Entered, Wrote
+from vez.properties.causality import path, vector_clocks
+from vez.properties.history import History, Stay
+from vez.properties.verdict import Span, Verdict, broken, holds, ms, not_judged, undecided
+
+
+def exclusion(history: History) -> Verdict:
+    """Never two inside at once. Overlap is judged by position in the trace, so a hand-over within one
+    microsecond is not mistaken for one."""
+    inside: list[Stay] = []
+    entries = sorted((stay for stay in history.stays if stay.served), key=_entered)
+    for stay in entries:
+        inside = [other for other in inside if _left(other) > _entered(stay)]
+        if inside:
+            other = inside[-1]
+            start = stay.entered_at or 0
+            end = min(_until(history, stay), _until(history, other))
+            return broken(
+                Property.EXCLUSION,
+                f"processes {other.process} and {stay.process} were inside together from {ms(start)} to {ms(end)} ms",
+                spans=(Span(other.process, start, end), Span(stay.process, start, end)),
+                messages=path(history.trace, _entered(stay), stay.process),
+            )
+        inside.append(stay)
+    return holds(Property.EXCLUSION, f"{len(entries)} entries, no two at once")
+
+
+def starvation_freedom(history: History) -> Verdict:
+    """Everybody who wants in gets in."""
+    starving = _starving(history)
+    if isinstance(starving, Verdict):
+        return starving
+    if starving:
+        stay = starving[0]
+        return broken(
+            Property.STARVATION_FREEDOM,
+            f"{_names(starving)} waited in vain, process {stay.process} from {ms(stay.wanted_at)} ms to the end "
+            f"at {ms(history.end)} ms",
+            spans=tuple(Span(stay.process, stay.wanted_at, history.end) for stay in starving),
+        )
+    served = sum(stay.served for stay in history.stays)
+    return holds(Property.STARVATION_FREEDOM, f"{served} of {len(history.stays)} requests served, nobody left waiting")
+
+
+def deadlock_freedom(history: History) -> Verdict:
+    """When some want in, somebody gets in: no moment from which on there are waiters and no entries."""
+    starving = _starving(history)
+    if isinstance(starving, Verdict):
+        return undecided(Property.DEADLOCK_FREEDOM, starving.evidence)
+    last = max((stay.entered_at or 0 for stay in history.stays if stay.served), default=0)
+    inside = [stay for stay in history.stays if stay.served and stay.left_at is None]
+    stuck = history.trace.header.end == "quiet" or history.end - last >= history.trace.header.patience_us
+    if starving and not inside and stuck:
+        since = max(last, min(stay.wanted_at for stay in starving))
+        return broken(
+            Property.DEADLOCK_FREEDOM,
+            f"{_names(starving)} wanted in and nobody got in from {ms(since)} ms to the end at {ms(history.end)} ms",
+            spans=tuple(Span(stay.process, max(since, stay.wanted_at), history.end) for stay in starving),
+        )
+    return holds(Property.DEADLOCK_FREEDOM, f"{sum(stay.served for stay in history.stays)} entries, never stuck")
+
+
+def bounded_waiting(history: History) -> Verdict:
+    """Bypasses, entries of others who wanted later than the one who still waits, are bounded."""
+    worst, victim = 0, None
+    for stay in history.stays:
+        count = bypasses(history, stay)
+        if count > worst:
+            worst, victim = count, stay
+    bound = history.trace.header.bypass_bound
+    starving = _starving(history)
+    if not isinstance(starving, Verdict) and starving:
+        return broken(
+            Property.BOUNDED_WAITING,
+            f"process {starving[0].process} never got in; {bypasses(history, starving[0])} later requests did",
+            spans=(Span(starving[0].process, starving[0].wanted_at, history.end),),
+        )
+    if bound is not None and worst > bound and victim is not None:
+        return broken(
+            Property.BOUNDED_WAITING,
+            f"process {victim.process} was overtaken {worst} times, more than the promised {bound}",
+            spans=(Span(victim.process, victim.wanted_at, _until(history, victim)),),
+        )
+    whom = f" (process {victim.process}, from {ms(victim.wanted_at)} ms)" if victim else ""
+    return holds(Property.BOUNDED_WAITING, f"at most {worst} bypass{'es' if worst != 1 else ''}{whom}")
+
+
+def bypasses(history: History, stay: Stay) -> int:
+    """How many who wanted later got in before this one did."""
+    before = stay.entered_index if stay.entered_index is not None else len(history.trace.events)
+    return sum(
+        1
+        for other in history.stays
+        if other.wanted_index > stay.wanted_index and other.entered_index is not None and other.entered_index < before
+    )
+
+
+def request_order(history: History) -> Verdict:
+    """Entries follow the happened-before order of the requests."""
+    served = sorted((stay for stay in history.stays if stay.served), key=_entered)
+    stamps = vector_clocks(history.trace, frozenset(stay.wanted_index for stay in history.stays))
+    position = {process: place for place, process in enumerate(history.trace.header.ids)}
+    for late, stay in enumerate(served):
+        for earlier in served[:late]:
+            count, _ = stamps[stay.wanted_index]
+            _, known = stamps[earlier.wanted_index]
+            if known[position[stay.process]] >= count:
+                return broken(
+                    Property.REQUEST_ORDER,
+                    f"process {stay.process} asked at {ms(stay.wanted_at)} ms and process {earlier.process}, which "
+                    f"knew of it and asked at {ms(earlier.wanted_at)} ms, got in first",
+                    spans=(Span(stay.process, stay.wanted_at, stay.entered_at or 0),),
+                    messages=path(history.trace, earlier.wanted_index, earlier.process),
+                )
+    return holds(Property.REQUEST_ORDER, f"{len(served)} entries in the order of the requests")
+
+
+def fenced_exclusion(history: History) -> Verdict:
+    """The resource, checking tokens, never accepts a write of a stay after one of a later stay."""
+    writes = [event for event in history.trace.events if isinstance(event, Wrote)]
+    if not writes:
+        tokens = any(isinstance(event, Entered) for event in history.trace.events)
+        why = "no stay carries a token" if tokens else "nobody got in"
+        return not_judged(Property.FENCED_EXCLUSION, why)
+    order = {id(write): entry for write, entry in _entries_of_writes(history)}
+    accepted = [write for write in writes if write.accepted]
+    for one, other in pairwise(accepted):
+        if order[id(other)] < order[id(one)]:
+            return broken(
+                Property.FENCED_EXCLUSION,
+                f"the resource took a stale write of process {other.process} (token {other.token}) at {ms(other.at)} "
+                f"ms, after one of process {one.process} (token {one.token}), which got in later",
+                spans=(Span(other.process, one.at, other.at),),
+            )
+    refused = len(writes) - len(accepted)
+    return holds(Property.FENCED_EXCLUSION, f"{len(accepted)} writes accepted in order, {refused} stale refused")
+
+
+def _entries_of_writes(history: History) -> list[tuple[Wrote, int]]:
+    """Each write with the position of the entry of the stay that made it."""
+    entered: dict[int, int] = {}
+    found: list[tuple[Wrote, int]] = []
+    for index, event in enumerate(history.trace.events):
+        if isinstance(event, Entered):
+            entered[event.process] = index
+        elif isinstance(event, Wrote):
+            found.append((event, entered.get(event.process, -1)))
+    return found
+
+
+def _starving(history: History) -> list[Stay] | Verdict:
+    """Live processes that waited in vain; a verdict when the run was cut too early to tell."""
+    waiting = [stay for stay in history.stays if not stay.served and not stay.crashed]
+    inside = [stay for stay in history.stays if stay.served and stay.left_at is None]
+    header = history.trace.header
+    if not waiting or (header.end == "quiet" and not inside):
+        return waiting
+    old = [stay for stay in waiting if history.end - stay.wanted_at >= header.patience_us]
+    if old:
+        return old
+    return undecided(
+        Property.STARVATION_FREEDOM,
+        f"{_names(waiting)} still waited when the run was cut at {ms(history.end)} ms, for less than the "
+        f"patience of {ms(header.patience_us)} ms",
+    )
+
+
+def _entered(stay: Stay) -> int:
+    return -1 if stay.entered_index is None else stay.entered_index
+
+
+def _left(stay: Stay) -> float:
+    return float("inf") if stay.left_index is None else stay.left_index
+
+
+def _until(history: History, stay: Stay) -> int:
+    return history.end if stay.left_at is None else stay.left_at
+
+
+def _names(stays: list[Stay]) -> str:
+    processes = sorted({stay.process for stay in stays})
+    word = "process" if len(processes) == 1 else "processes"
+    return f"{word} {', '.join(map(str, processes))}"
+
+
+JUDGES = {
+    Property.EXCLUSION: exclusion,
+    Property.DEADLOCK_FREEDOM: deadlock_freedom,
+    Property.STARVATION_FREEDOM: starvation_freedom,
+    Property.BOUNDED_WAITING: bounded_waiting,
+    Property.REQUEST_ORDER: request_order,
+    Property.FENCED_EXCLUSION: fenced_exclusion,
+}

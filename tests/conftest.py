@@ -1,0 +1,29 @@
+"""Shared fixtures. Fakes, not mocks; real parts where they can run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def need(what: str, reason: str) -> None:
+    """Skip for a missing part of the machine, with the reason; in CI that is a failure."""
+    if os.environ.get("VEZ_REQUIRE_ALL") == "1":
+        pytest.fail(f"{what} is missing and VEZ_REQUIRE_ALL=1: {reason}")
+    pytest.skip(f"{what} is missing: {reason}")
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The path of a Chromium."""
+    for name in ("chromium", "chromium-browser", "google-chrome"):
+        found = shutil.which(name)
+        if found:
+            return found
+    need("Chromium", "run `make test` as root on Debian, or install your distribution's chromium")
+    raise AssertionError("not reached")
