@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from conftest import ROOT
 
+from conftest import ROOT
 from vez.algorithms import find
 from vez.core.trace import Sent, Status
 from vez.lab.report import Report, disappointments, run_and_report
