@@ -20,8 +20,9 @@ ALLOWED = {
     "properties": {"core", "errors"},
     "draw": {"core", "properties", "errors"},
     "sim": {"core", "errors"},
-    "lab": {"algorithms", "core", "draw", "errors", "properties", "sim"},
-    "cli": {"algorithms", "core", "draw", "errors", "lab", "properties", "sim", "__version__"},
+    "zoo": {"algorithms", "core", "errors", "sim"},
+    "lab": {"algorithms", "core", "draw", "errors", "properties", "sim", "zoo"},
+    "cli": {"algorithms", "core", "draw", "errors", "lab", "properties", "sim", "zoo", "__version__"},
 }
 FORBIDDEN = {"asyncio", "socket", "time", "random", "logging", "threading", "datetime", "secrets", "os", "subprocess"}
 PURE = ("core", "algorithms")
