@@ -112,9 +112,9 @@ SPECIMENS = (
         ),
         world=crowd(
             OldLetter,
-            6,
+            5,
             network=Network(delay="exponential(2)"),
-            workload=Workload(requests=4, think_ms="uniform(0, 3)", inside_ms="uniform(2, 5)"),
+            workload=Workload(requests=1, think_ms="uniform(0, 2)", inside_ms="uniform(4, 8)"),
             parameters={"patience_ms": 4.0, "slot_ms": 1.0},
         ),
     ),
