@@ -87,7 +87,6 @@ def _print(shown: Exhibit, answer: bool) -> None:
     specimen, out = shown.specimen, console()
     out.print(f"[bold]{specimen.name}[/]  meant to be {specimen.honest.name}. {escape(specimen.teaches)}\n")
     print_diagram(shown.report, "text", None)
-    out.print(f"\n[bold red]{specimen.breaks} is broken:[/] {escape(_verdict(shown))}")
     tried = f"seed {shown.found.seed} of zoo:{specimen.name}, made short"
     if not answer:
         out.print(f"({tried}) What is wrong? vez zoo {specimen.name} --answer", soft_wrap=True)
