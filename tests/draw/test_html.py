@@ -144,6 +144,7 @@ def test_opens_at_a_step_of_an_election_after_a_crash(chromium: str, tmp_path: P
 def test_plays_to_the_end_and_steps_by_keyboard(chromium: str, tmp_path: Path) -> None:
     trace, verdicts = run("ring")
     script = """
+      window.requestAnimationFrame = (act) => setTimeout(() => act(performance.now()), 16); // virtual time has few frames
       const key = (name) => dispatchEvent(new KeyboardEvent("keydown", { key: name, cancelable: true }));
       key("Home"); key("ArrowRight"); key("ArrowRight"); key("ArrowLeft"); key("ArrowRight"); key("ArrowRight");
       document.body.dataset.keyed = document.body.dataset.step;
@@ -158,6 +159,7 @@ def test_plays_to_the_end_and_steps_by_keyboard(chromium: str, tmp_path: Path) -
     body = open_page(chromium, tmp_path, page, budget_ms=20_000).body
     assert body["data-keyed"] == "3"
     assert body["data-slid"] == "0"
+    assert body["data-started"] == "true"
     assert body["data-step"] == body["data-steps"]
     assert body["data-playing"] == "false"
 

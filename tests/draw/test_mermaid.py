@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from textwrap import dedent
 
 import pytest
 
@@ -52,21 +51,21 @@ def test_is_balanced_and_shows_every_arrival(name: str) -> None:
 
 def test_slow_holder_exactly() -> None:
     diagram = mermaid(*run("slow-holder"))
-    start = diagram.index("        p1->>p1: ⏰")
-    assert diagram[start : diagram.index("Release(2)")] == dedent(
-        """\
-                p1->>p1: ⏰ lease
-            note over p1: 📝 lease 1 ran out
-            note over p1: lease 2, queue [2]
-            rect rgb(235, 120, 120)
-            note over p3,p4: ❌ exclusion broken: processes 3 and 4 were<br/>inside together from 12 to 17 ms
-                p1->>p4: Grant(2)
-                activate p4
-            note over p4: inside, token 2
-                deactivate p4
-            end
-                p4->>p1: """
-    ).replace("\n    ", "\n    ")
+    lines = [line.strip() for line in diagram.splitlines()]
+    start = lines.index("p1->>p1: ⏰ lease")
+    assert lines[start : start + 11] == [
+        "p1->>p1: ⏰ lease",
+        "note over p1: 📝 lease 1 ran out",
+        "note over p1: lease 2, queue [2]",
+        "rect rgb(235, 120, 120)",
+        "note over p3,p4: ❌ exclusion broken: processes 3 and 4 were<br/>inside together from 12 to 17 ms",
+        "p1->>p4: Grant(2)",
+        "activate p4",
+        "note over p4: inside, token 2",
+        "deactivate p4",
+        "end",
+        "p4->>p1: Release(2)",
+    ]
     assert "⛔ write refused, token 1 is stale" in diagram
 
 

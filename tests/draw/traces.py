@@ -32,7 +32,7 @@ SCENARIOS = {
         algorithm="coordinator-lease",
         n=3,
         want=(Want(process=3, at_ms=0, inside_ms=20), Want(process=2, at_ms=1, inside_ms=2)),
-        crash=(Crash(process=3, at_ms=5, recover_ms=30),),
+        crash=(Crash(process=3, at_ms=5, recover_ms=12),),
     ),
     "crash": Scenario(algorithm="coordinator", n=4, crash=(Crash(process=1, at_ms=6),)),
     "contended": Scenario(

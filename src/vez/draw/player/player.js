@@ -66,6 +66,7 @@ function play() {
   playing = true;
   before = performance.now();
   playButton.title = words.pause;
+  body.dataset.playing = "true";
   requestAnimationFrame(frame);
 }
 
