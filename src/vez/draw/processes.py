@@ -133,6 +133,8 @@ def _words(event: AnyEvent) -> str:
             return "" if token is None else f"token {token}"
         case Asked():
             return "asked"
+        case Wrote(accepted=False):
+            return "write refused"
         case Fired(name=name):
             return words.local(event) if name else ""
         case _:
