@@ -194,9 +194,10 @@ class Simulation:
         self._timers.pop((node.me, name), None)
 
     def forget_timers(self, process: int) -> None:
-        """A crash takes the timers with it."""
+        """A crash takes the timers with it, and the last words."""
         for key in [key for key in self._timers if key[0] == process]:
             del self._timers[key]
+        self._status.pop(process, None)  # what it says when it is back is news
 
     def choose(self, node: Node, count: int) -> int:
         if count < 1:
