@@ -67,7 +67,9 @@ function processPanel(data) {
 function verdictPanel(data, jump) {
   const box = document.getElementById("verdicts");
   const broken = data.verdicts.filter((verdict) => verdict.status === "broken");
-  if (!data.verdicts.length) document.getElementById("properties-panel").hidden = true;
+  const panel = document.getElementById("properties-panel");
+  panel.hidden = !data.verdicts.length;
+  if (broken.length && data.ids.length > 6) panel.previousElementSibling.before(panel); // in sight at once
   const ordered = [...broken, ...data.verdicts.filter((verdict) => verdict.status !== "broken")];
   for (const verdict of ordered) {
     const jumps = verdict.at !== null;
