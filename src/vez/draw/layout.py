@@ -244,11 +244,14 @@ def _channels(channels: Iterable[tuple[int, int]]) -> str:
 
 def clean(text: str, limit: int = MAX_TEXT) -> str:
     """Text from a trace as it may be shown: one line, without control, direction or unpaired characters."""
-    shown = "".join(
-        " " if char in "\n\r\t" else "\N{REPLACEMENT CHARACTER}" if unicodedata.category(char)[0] == "C" else char
-        for char in text[: 4 * limit]
-    )
-    return shorten(shown, limit)
+    return shorten("".join(map(_shown, text[: 4 * limit])), limit)
+
+
+def _shown(char: str) -> str:
+    kind = unicodedata.category(char)
+    if kind in ("Zl", "Zp") or char in "\n\r\t":
+        return " "
+    return "\N{REPLACEMENT CHARACTER}" if kind.startswith("C") else char
 
 
 def shorten(text: str, limit: int) -> str:
