@@ -10,14 +10,39 @@ from vez.algorithms.election.bully import Bully
 from vez.algorithms.election.chang_roberts import ChangRoberts
 from vez.algorithms.mutex.coordinator import Coordinator
 from vez.algorithms.mutex.coordinator_lease import CoordinatorLease
+from vez.algorithms.mutex.lamport import Lamport
+from vez.algorithms.mutex.maekawa import Maekawa
+from vez.algorithms.mutex.maekawa_fair import MaekawaFair
+from vez.algorithms.mutex.naimi_trehel import NaimiTrehel
+from vez.algorithms.mutex.quorum import Quorum
+from vez.algorithms.mutex.quorum_retry import QuorumRetry
+from vez.algorithms.mutex.raymond import Raymond
 from vez.algorithms.mutex.ricart_agrawala import RicartAgrawala
+from vez.algorithms.mutex.ricart_agrawala_priority import RicartAgrawalaPriority
+from vez.algorithms.mutex.suzuki_kasami import SuzukiKasami
 from vez.algorithms.mutex.token_ring import TokenRing
 from vez.core import Process
 from vez.errors import UnknownName
 
 ALGORITHMS: dict[str, type[Process]] = {
     algorithm.name: algorithm
-    for algorithm in (Coordinator, CoordinatorLease, TokenRing, RicartAgrawala, ChangRoberts, Bully)
+    for algorithm in (
+        Coordinator,
+        CoordinatorLease,
+        TokenRing,
+        Quorum,
+        QuorumRetry,
+        Lamport,
+        RicartAgrawala,
+        RicartAgrawalaPriority,
+        Maekawa,
+        MaekawaFair,
+        SuzukiKasami,
+        Raymond,
+        NaimiTrehel,
+        ChangRoberts,
+        Bully,
+    )
 }
 
 
