@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 from fractions import Fraction
-from math import comb
+from math import comb, floor, log10
 
 from vez.errors import BadData
 
@@ -79,5 +79,7 @@ def plain(value: Fraction) -> str:
 
 def _exponent(value: Fraction) -> int:
     """The power of ten of the first digit."""
-    guess = len(str(value.numerator)) - len(str(value.denominator))
+    guess = floor(log10(value.numerator) - log10(value.denominator))  # may be one off, just beside a power of ten
+    if value >= Fraction(10) ** (guess + 1):
+        return guess + 1
     return guess if value >= Fraction(10) ** guess else guess - 1

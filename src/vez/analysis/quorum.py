@@ -101,21 +101,20 @@ def smallest_m(n: int, forget: Fraction, want: Fraction) -> int | None:
     return low
 
 
-def derivation(found: QuorumRisk, forget: Fraction, down: Fraction) -> list[str]:
-    """The formula in words, with the numbers of this quorum."""
+def derivation(found: QuorumRisk, forget: str, down: str) -> list[str]:
+    """The formula in words, with the numbers of this quorum; the chances as the reader wrote them."""
     n, m, k = found.n, found.m, found.overlap
-    chance = plain(forget)
     return [
-        f"Somebody is inside with the permissions of {m} of the {n} coordinators.",
-        f"A second one needs {m} too. {n - m} never gave theirs away, so it needs {m} − {n - m} = 2m − n = {k} more:",
-        f"two quorums of {m} among {n} share at least {k}.",
-        f"It gets them if at least {k} of the first {m} forget that they permitted: they restart without memory,",
-        f"each with probability P = {chance} during the stay, independently of each other.",
-        f"Exactly k of {m} forget with probability C({m},k) · P^k · (1−P)^({m}−k); any k from {k} to {m} will do:",
-        f"P_v = Σ from k = {k} to {m} = {scientific(found.violation, 3)}",
-        f"For one given second quorum it is P^{k} = {scientific(found.given_pair, 3)}: P_v counts all that could form.",
-        f"Where the one inside asked alone it holds all {n} permissions, and {m} of {n} must forget: "
-        f"{scientific(found.all_held, 3)}.",
-        f"A quorum is up unless {n - m + 1} or more of {n} are down (each with probability {plain(down)}): "
+        f"Somebody is inside with the permissions of {m} of the {n} coordinators. A second one needs {m} too: "
+        f"{n - m} never permitted the first, so {m} − {n - m} = 2m − n = {k} more, the least that two quorums of {m} "
+        f"among {n} share.",
+        f"It gets them if at least {k} of the {m} forget that they permitted: each restarts without memory with "
+        f"probability P = {forget} during the stay, independently of the others.",
+        f"Exactly k of {m} forget with probability C({m},k) · P^k · (1−P)^({m}−k). Any k from {k} to {m} will do, so "
+        f"P_v is the sum over them: {scientific(found.violation, 3)}.",
+        f"P_v counts every second quorum that could form. For one given quorum that shares {k} with the first it is "
+        f"P^{k} = {scientific(found.given_pair, 3)}. Where the first asked alone it holds all {n} permissions, and "
+        f"{m} of {n} must forget: {scientific(found.all_held, 3)}.",
+        f"A quorum is up unless {n - m + 1} or more of {n} are down, each with probability {down}: "
         f"available {plain(found.available)}.",
     ]

@@ -78,7 +78,7 @@ class DelayTail:
         """The value of a distribution that has only one."""
         first, second, kind = self.delay.numbers[0], self.delay.numbers[-1], self.delay.kind
         single = kind == "constant" or (kind == "uniform" and first == second)
-        single = single or first == 0 and kind != "uniform" or (kind == "lognormal" and second == 0)
+        single = single or (first == 0 and kind != "uniform") or (kind == "lognormal" and second == 0)
         return first if single else None
 
     def _lognormal(self, ratio: float) -> tuple[float, ...]:
@@ -121,13 +121,13 @@ def read_samples(path: Path) -> Samples:
             raw = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise MissingFile(f"cannot read {path}: {error.strerror}") from error
-    if len(raw) > MAX_BYTES:
-        raise BadData(f"{path} is larger than {MAX_BYTES >> 20} MiB", hint="keep a random part of the samples")
     return parse_samples(raw, str(path))
 
 
 def parse_samples(raw: bytes, where: str) -> Samples:
     """Samples from bytes that nobody vouches for."""
+    if len(raw) > MAX_BYTES:
+        raise BadData(f"{where} is larger than {MAX_BYTES >> 20} MiB", hint="keep a random part of the samples")
     values: list[float] = []
     for number, line in enumerate(raw.split(b"\n"), 1):
         words = line.split(b"#", 1)[0].strip()

@@ -88,6 +88,7 @@ def check_costs(wait_cost_per_ms: float, mistake_cost: float) -> None:
 
 def rule(silence: Silence, wait_cost_per_ms: float, mistake_cost: float) -> float:
     """The shortest timeout with C·p < E. It exists, for p falls to 0; found by bisection, p never rises."""
+
     def quiet(t: float) -> bool:
         return mistake_cost * silence.late(t) < wait_cost_per_ms
 
@@ -134,7 +135,7 @@ def in_words(choice: TimeoutChoice) -> list[str]:
     else:
         lines.append(
             f"C·p < E holds from {_number(choice.rule_ms)} ms on. Here C·p = {left} is not below E = {_number(e)}, yet "
-            f"waiting longer would remove too few of those mistakes to pay."
+            f"one more millisecond removes too few of those mistakes to pay."
         )
     return lines + ([choice.remark] if choice.remark else [])
 

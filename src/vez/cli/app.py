@@ -22,6 +22,13 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "sim": ("vez.cli.sim:sim", "Run an algorithm in virtual time, with faults; judge, measure and draw it."),
         "show": ("vez.cli.show:show", "Judge, measure and draw a saved trace."),
     },
+    "Choose": {
+            "vez.cli.compare:compare",
+            "What every algorithm costs and tolerates, measured beside its formula.",
+        ),
+        "quorum": ("vez.cli.quorum:quorum", "How large must a quorum be, when coordinators may forget?"),
+        "timeout": ("vez.cli.timeout:timeout", "How long to wait before the silent are taken for dead?"),
+    },
 }
 
 EXIT_BROKEN = 1

@@ -26,8 +26,17 @@ def show(chart: Chart, output: Path | None, *, quiet: bool = False) -> None:
         write(output, svg(chart))
         click.echo(f"wrote {output}", err=True)
     elif not quiet:
-        columns = min(100, max(50, shutil.get_terminal_size().columns - 1))
-        click.echo("\n" + text(chart, columns), nl=False)
+        click.echo("\n" + text(chart, width()), nl=False)
+
+
+def say(paragraph: str) -> None:
+    """Print a paragraph, wrapped at words."""
+    click.echo(click.wrap_text(paragraph, width(), subsequent_indent="  "))
+
+
+def width() -> int:
+    """How wide to write: the terminal, within reason."""
+    return min(100, max(50, shutil.get_terminal_size().columns - 1))
 
 
 def write(path: Path, words: str) -> None:

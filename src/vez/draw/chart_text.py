@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from vez.draw.chart import Chart, Scale, Series, places, scales
 
 SIGNS = "●×+○*▲□◆#▽%@&=~^"
@@ -9,7 +11,7 @@ SIGNS = "●×+○*▲□◆#▽%@&=~^"
 
 def text(chart: Chart, columns: int = 78, rows: int = 16) -> str:
     """The chart as lines of text, without trailing blanks."""
-    x, y = scales(chart, x_ticks=max(2, columns // 12), y_ticks=max(2, rows // 3))
+    x, y = scales(chart, x_ticks=max(2, columns // 12), y_ticks=max(3, rows // 2))
     y_ticks = {round((1 - tick.place) * (rows - 1)): tick.label for tick in y.ticks()}
     margin = max(len(label) for label in y_ticks.values()) + 1
     wide = max(16, columns - margin - 2)
@@ -45,7 +47,7 @@ def _draw(cells: list[list[str]], series: Series, sign: str, x: Scale, y: Scale)
             put(across, up)
         if series.style == "points":
             continue
-        for (one, low), (other, high) in zip(run, run[1:], strict=False):
+        for (one, low), (other, high) in pairwise(run):
             steps = max(1, round(max(abs(other - one) * columns, abs(high - low) * rows)))
             for step in range(1, steps):
                 part = step / steps
