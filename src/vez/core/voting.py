@@ -23,9 +23,7 @@ def voting_set(me: int, ids: tuple[int, ...], given: VotingSets = ()) -> tuple[i
         return tuple(sorted(given[place]))
     columns = isqrt(len(members) - 1) + 1
     row, column = divmod(place, columns)
-    return tuple(
-        other for index, other in enumerate(members) if index // columns == row or index % columns == column
-    )
+    return tuple(other for index, other in enumerate(members) if index // columns == row or index % columns == column)
 
 
 def _check(place: int, members: list[int], given: VotingSets) -> None:

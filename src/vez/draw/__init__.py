@@ -1,1 +1,10 @@
-"""Pictures: of what happened in a run, and of numbers over numbers."""
+"""Pictures of a trace."""
+
+from vez.core.trace import Trace
+
+
+def text(trace: Trace, verdicts=(), *, width=None, color=False):
+    return "\n".join(map(str, trace.events))
+
+
+FORMATS = {"text": text, "mermaid": text, "svg": text, "html": text}

@@ -1,4 +1,4 @@
-"""The lab: runs, sweeps over seeds, and failing runs made short. Everything that the command line does, as functions."""
+"""The lab: runs, sweeps over seeds, failing runs made short. What the command line does, as functions."""
 
 from vez.lab.load import load_algorithm
 from vez.lab.report import Report, report

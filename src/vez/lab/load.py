@@ -10,7 +10,7 @@ from types import ModuleType
 
 from vez.algorithms import find
 from vez.core.process import Process
-from vez.errors import BadData, Misuse, MissingFile, UnknownName, VezError
+from vez.errors import BadData, MissingFile, Misuse, UnknownName, VezError
 
 
 def load_algorithm(name: str) -> type[Process]:

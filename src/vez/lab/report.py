@@ -8,6 +8,7 @@ import msgspec
 
 from vez.core.process import Process
 from vez.core.trace import Trace
+from vez.errors import VezError
 from vez.properties import History, Measurements, Status, Verdict, judge, measure
 from vez.properties.election import leader
 from vez.properties.judge import broken_assumptions
@@ -83,7 +84,8 @@ def report(trace: Trace, run: Run | None = None) -> Report:
 def run_and_report(scenario: Scenario, algorithm: type[Process], *, debug: bool = False) -> Report:
     """Simulate, judge and measure."""
     run = simulate(scenario, algorithm, debug=debug)
-    assert run.trace is not None, "a recorded run has a trace"  # noqa: S101
+    if run.trace is None:
+        raise VezError("a recorded run has no trace", hint="this is a bug in vez")
     return report(run.trace, run)
 
 

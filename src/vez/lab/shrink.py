@@ -107,18 +107,15 @@ def shrink(
     """The shortest scenario found in which the same property is broken. Raises nothing new: the caller has
     seen the scenario fail."""
     run = simulate(scenario, algorithm, explain=True)
-    assert run.explicit is not None, "an explained run has an explicit scenario"  # noqa: S101
-    start = run.explicit.but(n=None, ids=_ids(run.explicit, run), expect=Expect(broken=(broken,)))
+    if run.explicit is None or run.trace is None:
+        raise VezError("an explained run has no explicit scenario", hint="this is a bug in vez")
+    start = run.explicit.but(n=None, ids=run.trace.header.ids, expect=Expect(broken=(broken,)))
     shrinker = Shrinker(start, algorithm, broken, attempts)
     if not shrinker.fails(start):
         return scenario.but(expect=Expect(broken=(broken,)))
     best = shrinker.run()
     progress(len(_items(best)))
     return best
-
-
-def _ids(scenario: Scenario, run: Any) -> tuple[int, ...]:
-    return scenario.ids or tuple(run.trace.header.ids)
 
 
 def _items(scenario: Scenario) -> list[Item]:
@@ -139,8 +136,10 @@ def _named(item: Item) -> set[int]:
 
 
 def _rounder(value: float) -> Iterator[float]:
-    """Rounder numbers near a value, the roundest first."""
-    for digits in (0, 1, 2):
-        candidate = round(value, digits)
-        if candidate != value:
-            yield float(candidate)
+    """Smaller and rounder numbers, the simplest first."""
+    halves = (0.0, 1.0, round(value / 2), round(value), round(value, 1), round(value, 2))
+    seen = {value}
+    for candidate in map(float, halves):
+        if candidate not in seen and candidate <= value + 0.5:
+            seen.add(candidate)
+            yield candidate

@@ -193,6 +193,8 @@ class Harness:
 
     def _check_idle(self) -> None:
         """When all stays are done, the run goes on until the last messages have had time to arrive."""
+        if self.setup.algorithm.role != "mutex":
+            return
         faults = self.world.faults
         to_come = any(stays and faults.will_run(process) for process, stays in self._plans.items())
         self.idle = not self._current and not to_come

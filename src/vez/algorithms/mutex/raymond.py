@@ -10,8 +10,9 @@ Messages:    0 per entry for who has the token, at most twice the diameter of th
              about 4 when everybody always wants. Client delay 0 to twice the diameter, synchronization delay
              1 to the diameter.
 Deviations:  The tree is the heap order of the identifiers, each process with `arity` children: 1 makes a
-             chain, N-1 a star. The root, the smallest, starts with the token. Channels need not be first in, first out: at most
-             one Request is under way from a process to its neighbour, and one that overtakes the token waits.
+             chain, N-1 a star. The root, the smallest, starts with the token. Channels need not be first in,
+             first out: at most one Request is under way from a process to its neighbour, and one that overtakes
+             the token waits in the queue.
 """
 
 from __future__ import annotations
