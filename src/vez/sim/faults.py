@@ -38,6 +38,14 @@ class Faults:
         """Whether the process has crashed and not come back."""
         return process in self._dead
 
+    def will_run(self, process: int) -> bool:
+        """Whether the process is up, or is planned to come back."""
+        now = self.world.agenda.now
+        return process not in self._dead or any(
+            crash.process == process and crash.recover_ms is not None and us(crash.recover_ms) >= now
+            for crash in self.crashes
+        )
+
     def life(self, process: int) -> int:
         """Which life of the process this is; plans of an earlier one are void."""
         return self._lives.get(process, 0)
