@@ -21,7 +21,8 @@ ALLOWED = {
     "draw": {"core", "properties", "errors"},
     "sim": {"core", "errors"},
     "lab": {"algorithms", "core", "draw", "errors", "properties", "sim"},
-    "cli": {"algorithms", "core", "draw", "errors", "lab", "properties", "sim", "__version__"},
+    "analysis": {"algorithms", "core", "errors", "properties", "sim"},
+    "cli": {"algorithms", "analysis", "core", "draw", "errors", "lab", "properties", "sim", "__version__"},
 }
 FORBIDDEN = {"asyncio", "socket", "time", "random", "logging", "threading", "datetime", "secrets", "os", "subprocess"}
 PURE = ("core", "algorithms")

@@ -1,18 +1,16 @@
-"""What the analysing commands share: a chart in the terminal or in a file, and JSON."""
+"""What the analysing commands share: a chart in the terminal or in a file, in one way."""
 
 from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any
 
 import click
-import msgspec
 
+from vez.cli.output import write_file
 from vez.draw.chart import Chart
 from vez.draw.chart_svg import svg
 from vez.draw.chart_text import text
-from vez.errors import CannotWrite
 
 output_option = click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the chart to a file, as SVG."
@@ -23,7 +21,7 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON i
 def show(chart: Chart, output: Path | None, *, quiet: bool = False) -> None:
     """Print the chart as text, or write it as SVG where a file is named."""
     if output is not None:
-        write(output, svg(chart))
+        write_file(output, svg(chart))
         click.echo(f"wrote {output}", err=True)
     elif not quiet:
         click.echo("\n" + text(chart, width()), nl=False)
@@ -37,16 +35,3 @@ def say(paragraph: str) -> None:
 def width() -> int:
     """How wide to write: the terminal, within reason."""
     return min(100, max(50, shutil.get_terminal_size().columns - 1))
-
-
-def write(path: Path, words: str) -> None:
-    """Write a file, or say why not."""
-    try:
-        path.write_text(words, encoding="utf-8")
-    except OSError as error:
-        raise CannotWrite(f"cannot write {path}: {error.strerror}") from error
-
-
-def print_json(value: Any) -> None:
-    """One JSON document on stdout."""
-    click.echo(msgspec.json.format(msgspec.json.encode(value)).decode())

@@ -12,7 +12,8 @@ from vez.analysis.exact import parse_chance, plain, scientific
 from vez.analysis.quorum import QuorumRisk, check_quorum, derivation, over_m, risk, smallest_m
 from vez.analysis.quorum_experiment import Experiment, experiment, visible_chance
 from vez.cli.app import EXIT_BROKEN
-from vez.cli.charts import json_option, output_option, print_json, say, show
+from vez.cli.charts import json_option, output_option, say, show
+from vez.cli.output import print_json
 from vez.cli.progress import progress
 from vez.draw.chart import Axis, Chart, Mark, Series
 from vez.errors import Misuse

@@ -11,7 +11,8 @@ import msgspec
 from vez.analysis.loopback import measure_loopback
 from vez.analysis.silence import MAX_BYTES, DelayTail, Silence, parse_samples, read_samples
 from vez.analysis.timeout import TimeoutChoice, best_timeout, check_costs, curve, in_words
-from vez.cli.charts import json_option, output_option, print_json, say, show
+from vez.cli.charts import json_option, output_option, say, show
+from vez.cli.output import print_json
 from vez.cli.progress import progress
 from vez.draw.chart import Axis, Chart, Mark, Series
 from vez.errors import Misuse
