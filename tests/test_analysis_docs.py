@@ -11,7 +11,7 @@ import pytest
 from vez.cli.app import run
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("docs/how-to/choose-a-quorum.md", "docs/how-to/choose-a-timeout.md")
+PAGES = tuple(f"docs/how-to/{name}.md" for name in ("choose-a-quorum", "choose-a-timeout", "compare-algorithms"))
 ANYTHING = "…"
 DELAYS = "# round trips, in ms\n1.2\n0.9\n\n1.1\n1.4\n2.5\n1.0\n1.3\n9\n"
 

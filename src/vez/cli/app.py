@@ -23,6 +23,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "show": ("vez.cli.show:show", "Judge, measure and draw a saved trace."),
     },
     "Choose": {
+        "compare": (
             "vez.cli.compare:compare",
             "What every algorithm costs and tolerates, measured beside its formula.",
         ),
