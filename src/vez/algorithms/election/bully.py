@@ -65,6 +65,8 @@ class Bully(core.Election):
 
     def on_trust(self, peer: int, io: Io) -> None:
         self.suspected -= {peer}
+        if self.leader is not None and peer > self.leader:
+            self._stand(io)  # somebody larger was there all along, beyond a partition perhaps
 
     def on_election(self, message: Election, sender: int, io: Io) -> None:
         io.send(sender, Answer())
