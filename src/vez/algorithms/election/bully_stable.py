@@ -101,6 +101,8 @@ class BullyStable(core.Election):
 
     def on_trust(self, peer: int, io: Io) -> None:
         self.suspected -= {peer}
+        if self.state == LEADER:
+            io.send(peer, Coordinator(self.birth))  # it may follow another, beyond a partition perhaps
 
     def on_election(self, message: Election, sender: int, io: Io) -> None:
         if self.state == RETURNING or self._is_older(message.birth, sender, io):
