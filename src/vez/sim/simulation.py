@@ -104,7 +104,9 @@ class Simulation:
         self.faults.plan()
         self.harness.plan()
         end, steps = self._loop()
-        ended_at = self.agenda.now if end != "time" else self.deadline
+        ended_at = self.deadline if end == "time" else self.agenda.now
+        if end == "quiet" and self.log:
+            ended_at = self.log[-1].at  # what came after was only timers that had been cancelled
         explicit = self._explicit() if self.explain else None
         recorded = self._trace(end, ended_at)
         messages = dict(sorted((kind.__name__, count) for kind, count in self.counts.items() if count))
