@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
 from itertools import pairwise, permutations
 from math import ceil, floor, log2
 from random import Random
@@ -25,32 +24,6 @@ def random_rings(sizes, count):
 
 def statuses(run):
     return [event for event in run.trace if isinstance(event, Status)]
-
-
-@pytest.mark.parametrize("n", range(2, 8))
-def test_chang_roberts_mean_is_n_times_the_harmonic_number(elect, n):
-    counts = [elect("chang-roberts", ids=ring, record=False).messages for ring in rings(n)]
-    candidacies = [count["Election"] for count in counts]
-    assert Fraction(sum(candidacies), len(candidacies)) == n * sum(Fraction(1, k) for k in range(1, n + 1))
-    assert (min(candidacies), max(candidacies)) == (2 * n - 1, n * (n + 1) // 2)
-    assert {count["Elected"] for count in counts} == {n}
-
-
-def test_chang_roberts_worst_arrangement_is_descending_and_best_ascending(elect):
-    n = 60
-    descending, ascending = tuple(range(n, 0, -1)), tuple(range(1, n + 1))
-    assert elect("chang-roberts", ids=descending, record=False).messages["Election"] == n * (n + 1) // 2
-    assert elect("chang-roberts", ids=ascending, record=False).messages["Election"] == 2 * n - 1
-
-
-@pytest.mark.parametrize("n", range(2, 7))
-def test_chang_roberts_with_one_starter_needs_at_most_3n_minus_1(elect, n):
-    totals = [
-        sum(elect("chang-roberts", ids=ring, starters=(starter,), record=False).messages.values())
-        for ring in rings(n)
-        for starter in ring
-    ]
-    assert max(totals) == 3 * n - 1
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 9])

@@ -8,7 +8,7 @@ import pytest
 
 from vez.algorithms import ALGORITHMS
 from vez.sim import Scenario, simulate
-from vez.sim.scenario import Elect, Network
+from vez.sim.scenario import Detector, Elect, Nemesis, Network
 
 ANY_DELAY = ("constant(1)", "uniform(0.1, 3)", "exponential(1)", "pareto(0.5, 2)")
 BOUNDED_DELAY = ("constant(1)", "uniform(0.1, 1.9)")
@@ -46,3 +46,22 @@ def test_without_fifo_it_breaks(elect, unkept, name):
         network = Network(delay="exponential(1)", fifo=False)
         broken += bool(unkept(elect(name, n=6, seed=seed, network=network)))
     assert broken
+
+
+@pytest.mark.parametrize("name", ["bully", "bully-stable", "chang-roberts", "luis"])
+def test_promises_survive_crashes(elect, unkept, name):
+    """Any number of crashes, early and late, noticed sooner or later."""
+    for seed in range(120):
+        chance = Random(f"crashes/{seed}")
+        n = chance.randint(2, 7)
+        run = elect(
+            name, ids=tuple(chance.sample(range(1, 30), n)), seed=seed, until_ms=500,
+            network=Network(delay=chance.choice(("constant(1)", "uniform(0.2, 1)"))),
+            nemesis=Nemesis(
+                crashes=chance.randint(1, n - 1), recoveries=2 if name == "bully-stable" else 0,
+                within_ms=chance.choice((4, 10, 40)),
+            ),
+            detector=Detector(delay_ms=chance.choice((0.5, 2, 5))),
+        )  # fmt: skip
+        assert not unkept(run), (seed, unkept(run))
+        assert run.end == "quiet", seed

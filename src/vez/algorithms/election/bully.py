@@ -88,6 +88,8 @@ class Bully(core.Election):
         self._stand(io)  # whoever answered has died since
 
     def on_coordinator(self, message: Coordinator, sender: int, io: Io) -> None:
+        if sender in self.suspected:
+            return  # its last word before it died
         if sender < io.me:
             self._stand(io)
             return

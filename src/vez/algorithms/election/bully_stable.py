@@ -126,6 +126,8 @@ class BullyStable(core.Election):
         self._stand(io)  # whoever answered has died since
 
     def on_coordinator(self, message: Coordinator, sender: int, io: Io) -> None:
+        if sender in self.suspected:
+            return  # its last word before it died
         if self.state == RETURNING:
             self.birth = max(self.birth, message.birth + 1)
             self.leader = sender
