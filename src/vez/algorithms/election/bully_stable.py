@@ -101,6 +101,8 @@ class BullyStable(core.Election):
 
     def on_trust(self, peer: int, io: Io) -> None:
         self.suspected -= {peer}
+        if self.state == LEADER:
+            io.send(peer, Coordinator(self.birth))  # it may follow another, beyond a partition perhaps
 
     def on_election(self, message: Election, sender: int, io: Io) -> None:
         if self.state == RETURNING or self._is_older(message.birth, sender, io):
@@ -124,6 +126,8 @@ class BullyStable(core.Election):
         self._stand(io)  # whoever answered has died since
 
     def on_coordinator(self, message: Coordinator, sender: int, io: Io) -> None:
+        if sender in self.suspected:
+            return  # its last word before it died
         if self.state == RETURNING:
             self.birth = max(self.birth, message.birth + 1)
             self.leader = sender

@@ -66,7 +66,7 @@ class Invitations(core.Election):
     """Partitions with a leader each, merged by invitation."""
 
     name = "invitation"
-    assumes = (Assumption.UNIQUE_IDS,)
+    assumes = (Assumption.UNIQUE_IDS, Assumption.STABLE_STORAGE)
     guarantees = (Property.UNIQUENESS, Property.TERMINATION)
 
     check_ms: Parameter[float] = 20.0  # between two looks around

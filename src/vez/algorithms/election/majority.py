@@ -4,7 +4,7 @@ Idea:        A follower that hears no heartbeat for a random while starts a new 
              asks for votes. Everybody gives one vote a term, and remembers it through a crash. Votes of more
              than half of the weight make a leader; any two such sets share a process, so a term has one.
 Source:      seed 000, "Split-brain"; the election of Raft: Ongaro and Ousterhout, USENIX ATC 2014, section 5.2.
-Assumptions: for safety none but that durable fields survive crashes; to end, a majority that hears one another.
+Assumptions: unique identifiers; durable fields survive crashes; to end, a majority that hears one another.
 Guarantees:  uniqueness per term under loss, duplication, partition, crash and recovery. Termination and
              agreement while a majority is up and connected; the leader of an older term may not know it yet.
 Messages:    N-1 RequestVote and up to N-1 Vote for an election, then N-1 Heartbeat every `heartbeat_ms`.
@@ -15,7 +15,7 @@ Deviations:  There is no log, so every vote is granted to the first who asks. Re
 from __future__ import annotations
 
 from vez import core
-from vez.core import Durable, Io, Message, Parameter, Property
+from vez.core import Assumption, Durable, Io, Message, Parameter, Property
 
 FOLLOWER, CANDIDATE, LEADER = "FOLLOWER", "CANDIDATE", "LEADER"
 
@@ -42,7 +42,7 @@ class Majority(core.Election):
     """Terms, votes, and more than half of the weight."""
 
     name = "majority"
-    assumes = ()
+    assumes = (Assumption.UNIQUE_IDS, Assumption.STABLE_STORAGE)
     guarantees = (Property.UNIQUENESS, Property.TERMINATION, Property.AGREEMENT)
 
     heartbeat_ms: Parameter[float] = 5.0

@@ -19,7 +19,7 @@ Deviations:  A process says no upwards if any edge below said no (the seed: if a
 from __future__ import annotations
 
 from vez import core
-from vez.core import Assumption, Graph, Io, Message, Property
+from vez.core import Assumption, Grid, Io, Message, Property
 
 
 class Name(Message):
@@ -53,7 +53,7 @@ class YoYo(core.Election):
     """Extinction of sources on a directed acyclic graph."""
 
     name = "yoyo"
-    topology = Graph
+    topology = Grid  # unless the scenario gives edges: any connected graph will do
     assumes = (Assumption.UNIQUE_IDS, Assumption.RELIABLE, Assumption.NO_CRASHES)
     guarantees = (Property.UNIQUENESS, Property.TERMINATION, Property.AGREEMENT, Property.VALIDITY)
 
