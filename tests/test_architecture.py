@@ -21,9 +21,10 @@ ALLOWED = {
     "draw": {"core", "properties", "errors"},
     "detectors": {"errors"},
     "sim": {"core", "detectors", "errors"},
-    "lab": {"algorithms", "core", "draw", "errors", "properties", "sim"},
+    "zoo": {"algorithms", "core", "errors", "sim"},
+    "lab": {"algorithms", "core", "draw", "errors", "properties", "sim", "zoo"},
     "analysis": {"algorithms", "core", "errors", "properties", "sim"},
-    "cli": {"algorithms", "analysis", "core", "draw", "errors", "lab", "properties", "sim", "__version__"},
+    "cli": {"algorithms", "analysis", "core", "draw", "errors", "lab", "properties", "sim", "zoo", "__version__"},
 }
 FORBIDDEN = {"asyncio", "socket", "time", "random", "logging", "threading", "datetime", "secrets", "os", "subprocess"}
 PURE = ("core", "algorithms", "detectors")

@@ -21,6 +21,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "algorithms": ("vez.cli.algorithms:algorithms", "What exists: topology, assumptions, guarantees, source."),
         "sim": ("vez.cli.sim:sim", "Run an algorithm in virtual time, with faults; judge, measure and draw it."),
         "show": ("vez.cli.show:show", "Judge, measure and draw a saved trace."),
+        "zoo": ("vez.cli.zoo:zoo", "Plausible mistakes, each with a run in which it shows: find it."),
     },
     "Choose": {
         "compare": (
