@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from vez.analysis import compare_mutex
+from vez.analysis import compare_election, compare_mutex
 from vez.analysis.figure import between, exactly, figure
-from vez.analysis.formulas import MUTEX, mutex_formulas
+from vez.analysis.formulas import ELECTION, MUTEX, election_formulas, graph_edges, mutex_formulas
 from vez.cli.app import run
 
 NAMES = compare_mutex.names()
@@ -56,6 +56,55 @@ def test_a_wrong_formula_fails(metric: str, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setitem(MUTEX, "coordinator", wrong)
     row = compare_mutex.compare("coordinator", 5)
     assert [name for name, found in row.figures.items() if found.passed is False] == [metric]
+
+
+ELECTIONS = compare_election.names()
+
+
+def test_every_election_has_formulas() -> None:
+    assert set(ELECTION) == set(ELECTIONS)
+
+
+@pytest.mark.parametrize("n", [5, 9])
+@pytest.mark.parametrize("name", ELECTIONS)
+def test_elections_keep_their_formulas(name: str, n: int) -> None:
+    row = compare_election.compare(name, n)
+    wrong = {metric: (found.text, found.claim) for metric, found in row.figures.items() if found.passed is False}
+    assert not wrong
+    assert list(row.figures) == [metric.name for metric in compare_election.METRICS]
+
+
+@pytest.mark.parametrize("metric", ["one_starter", "all_start", "mean", "time", "size", "leaders", "crash_messages"])
+def test_a_wrong_formula_of_an_election_fails(metric: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = msgspec.structs.replace(election_formulas("bully"), **{metric: exactly("1.5", 1.5)})
+    monkeypatch.setitem(ELECTION, "bully", wrong)
+    row = compare_election.compare("bully", 4)
+    assert [name for name, found in row.figures.items() if found.passed is False] == [metric]
+
+
+def test_elections_under_faults() -> None:
+    """The catalogue: a partition gives `bully` two leaders; `majority` never two of a term; rings elect nobody."""
+    rows = {name: compare_election.compare(name, 5).figures for name in ("bully", "majority", "franklin", "luis")}
+    assert rows["bully"]["partition"].value == 2
+    assert rows["majority"]["partition"].passed
+    assert rows["franklin"]["partition"].value == 0
+    assert rows["franklin"]["crash_messages"].text == "none"
+    assert rows["luis"]["crash_time"].value == 2  # when the detector speaks
+    assert rows["majority"]["loss"].value == 20
+
+
+def test_growth_of_elections() -> None:
+    assert compare_election.growth("ring-collect", [4, 9]) == [(4, 20.0), (9, 90.0)]
+    assert compare_election.growth("bully", [4, 20]) == [(4, 18.0), (20, 418.0)]
+    assert compare_election.growth("luis", [4]) == [(4, 0.0)]
+
+
+@pytest.mark.parametrize("n", [4, 5, 6, 9, 30])
+def test_the_graph_is_connected_and_simple(n: int) -> None:
+    edges = graph_edges(n)
+    assert len(set(edges)) == len(edges)
+    assert all(1 <= one < other <= n for one, other in edges)
+    assert {(k, k + 1) for k in range(1, n)} <= set(edges)
 
 
 def test_figures_and_claims() -> None:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from itertools import combinations, islice, pairwise
 
 from vez.algorithms import ALGORITHMS, find
-from vez.analysis.figure import Figure, Metric, Row, figure
+from vez.analysis.figure import Figure, Metric, Row, figure, spread
 from vez.analysis.formulas import INSIDE_MS, MutexFormulas, mutex_formulas
 from vez.core import Mutex, Property
 from vez.core.trace import Sent, Trace
@@ -123,7 +123,7 @@ class _Scenes:
     def idle(self) -> dict[str, Figure]:
         """One after another, with time for every message to settle in between."""
         gap = 10.0 + 4 * self.n
-        who = _spread(self.contenders, SAMPLE)
+        who = spread(self.contenders, SAMPLE)
         wants = tuple(Want(process=p, at_ms=gap * (1 + k), inside_ms=INSIDE_MS) for k, p in enumerate(who))
         trace = self.trace(self.scenario(want=wants, until_ms=gap * (len(who) + 2)))
         history = History(trace)
@@ -170,7 +170,7 @@ class _Scenes:
         """One is inside for a while, another asks and waits; how long after the leaving it gets in."""
         delays = []
         lead = 10.0 + 4 * self.n
-        around = _spread(self.contenders, SAMPLE // 2)
+        around = spread(self.contenders, SAMPLE // 2)
         for one, other in (pair for two in pairwise(around) for pair in (two, two[::-1])):
             wants = (Want(process=one, at_ms=1, inside_ms=2 * lead), Want(process=other, at_ms=lead))
             parameters = self.formulas.for_long_stays
@@ -190,9 +190,10 @@ class _Scenes:
             history = History(self.trace(scenario.but(seed=seed)))
             broken.update(v.name for v in (judge(history) for judge in judges) if v.status is Status.BROKEN)
             worst.append(float(max((bypasses(history, stay) for stay in history.stays if stay.served), default=0)))
+        passed: bool | None
         seen = next((words for name, words in BROKEN if name in broken), "nothing")
         if self.algorithm.wrong:
-            claim, passed = "known wrong", bool(broken)
+            claim, passed = "known wrong", True if broken else None
         else:
             may = next((words for name, words in BROKEN if name not in self.algorithm.guarantees), "")
             claim = f"may be {may}" if may == "starving" else f"may {may}" if may else "nothing"
@@ -258,10 +259,3 @@ def _largest_load(messages: list[Sent]) -> float:
 
 def _yes(found: Figure) -> Figure:
     return Figure(None, claim=found.claim, passed=found.passed, remark="yes" if found.value else "no")
-
-
-def _spread(items: tuple[int, ...], most: int) -> list[int]:
-    """At most so many of them, evenly spread, the first and the last among them."""
-    if len(items) <= most:
-        return list(items)
-    return [items[round(k * (len(items) - 1) / (most - 1))] for k in range(most)]

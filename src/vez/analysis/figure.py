@@ -42,11 +42,12 @@ class Figure(msgspec.Struct, frozen=True):
     passed: bool | None = None
     """None where nothing is claimed, or nothing could be measured and nothing was promised."""
     remark: str = ""
+    """Words that say more than the number."""
 
     @property
     def text(self) -> str:
         """The figure for people: one number, or the range where that says more."""
-        if self.value is None:
+        if self.value is None or self.remark:
             return self.remark or "–"
         if self.least is not None and self.most is not None and short(self.least) != short(self.most):
             return f"{short(self.least)}–{short(self.most)}"
@@ -90,6 +91,13 @@ def figure(values: list[float], claim: Claim | None, n: int, *, mean_only: bool 
 def short(value: float) -> str:
     """A number in few characters."""
     return f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
+
+
+def spread(items: tuple[int, ...], most: int) -> list[int]:
+    """At most so many of them, evenly spread, the first and the last among them."""
+    if len(items) <= most:
+        return list(items)
+    return [items[round(k * (len(items) - 1) / (most - 1))] for k in range(most)]
 
 
 def _bound(value: Bound | float) -> Bound:

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from vez.analysis.figure import Claim, between, exactly
+from vez.analysis.figure import Bound, Claim, between, exactly
 from vez.core.voting import voting_set
 
 COORDINATORS = 3
@@ -186,3 +186,103 @@ MUTEX: dict[str, MutexFormulas] = {
 def mutex_formulas(name: str) -> MutexFormulas:
     """The claims on an algorithm; none where nobody wrote them down."""
     return MUTEX.get(name, MutexFormulas())
+
+
+class ElectionFormulas(msgspec.Struct, frozen=True, kw_only=True):
+    """The claims on one election. Messages are with the announcement."""
+
+    one_starter: Claim | None = None
+    all_start: Claim | None = None
+    mean: Claim | None = None
+    time: Claim | None = None
+    size: Claim | None = None
+    leaders: Claim | None = exactly("1", 1)
+    crash_messages: Claim | None = None
+    crash_time: Claim | None = None
+
+
+def harmonic(n: int) -> float:
+    """1 + 1/2 + … + 1/n."""
+    return math.fsum(1 / k for k in range(1, n + 1))
+
+
+def graph_edges(n: int) -> tuple[tuple[int, int], ...]:
+    """The graph on which elections for graphs are compared: a ring, and a chord across it from every third."""
+    ring = [(k, k % n + 1) for k in range(1, n + 1)]
+    chords = [(k, (k + n // 2 - 1) % n + 1) for k in range(1, n // 2 + 1, 3)] if n >= 6 else []
+    return tuple((min(edge), max(edge)) for edge in (*ring, *chords))
+
+
+def _log(n: int) -> int:
+    return math.ceil(math.log2(n))
+
+
+def _both(text: str, low: Bound | float, high: Bound | float) -> dict[str, Claim]:
+    """The same for one starter and for all: whoever is not asked joins with the first message."""
+    return {"one_starter": between(text, low, high), "all_start": between(text, low, high)}
+
+
+ELECTION: dict[str, ElectionFormulas] = {
+    "ring-anonymous": ElectionFormulas(
+        one_starter=exactly("2N", lambda n: 2 * n),
+        leaders=exactly("all who stand", lambda n: n),
+    ),
+    "ring-collect": ElectionFormulas(
+        one_starter=exactly("2N", lambda n: 2 * n),
+        all_start=exactly("N²+N", lambda n: n * n + n),
+        mean=exactly("N²+N", lambda n: n * n + n),
+        time=between("≤ 2N", lambda n: n, lambda n: 2 * n),
+        size=between("N", lambda n: n, lambda n: n + 1),
+    ),
+    "chang-roberts": ElectionFormulas(
+        one_starter=between("≤ 3N−1", lambda n: 2 * n, lambda n: 3 * n - 1),
+        all_start=between("3N−1 to N(N+3)/2", lambda n: 3 * n - 1, lambda n: n * (n + 3) / 2),
+        mean=between("≈ N·H+N", lambda n: 0.9 * n * (harmonic(n) + 1), lambda n: 1.1 * n * (harmonic(n) + 1)),
+        time=between("≤ 2N", 0, lambda n: 2 * n),
+        size=exactly("1", 1),
+    ),
+    "franklin": ElectionFormulas(
+        **_both("5N to 2N(⌊log₂ N⌋+1)+N", lambda n: 5 * n, lambda n: 2 * n * n.bit_length() + n),
+    ),
+    "tournament": ElectionFormulas(
+        **_both("≤ 8N(1+⌈log₂ N⌉)+N", lambda n: 3 * n, lambda n: 8 * n * (1 + _log(n)) + n),
+    ),
+    "dolev-klawe-rodeh": ElectionFormulas(
+        **_both("≤ 2N⌊log₂ N⌋+2N", lambda n: 3 * n, lambda n: 2 * n * (n.bit_length() - 1) + 2 * n),
+        size=between("1", 1, 2),
+    ),
+    "itai-rodeh": ElectionFormulas(
+        one_starter=between("≥ 2N", lambda n: 2 * n, math.inf),
+        mean=between("O(N log N)", lambda n: 2 * n, lambda n: 3 * n * math.log2(n) + n),
+    ),
+    "yoyo": ElectionFormulas(
+        **_both("≤ 2m(⌈log₂ N⌉+3)", 0, lambda n: 2 * len(graph_edges(n)) * (_log(n) + 3)),
+    ),
+    "bully": ElectionFormulas(
+        # All live: N(N−1)/2 questions, as many answers, N−1 announcements, and one more to each who asks the leader.
+        one_starter=between("N−1 to (N−1)(N+2)", lambda n: n - 1, lambda n: (n - 1) * (n + 2)),
+        all_start=exactly("(N−1)(N+2)", lambda n: (n - 1) * (n + 2)),
+        mean=exactly("(N−1)(N+2)", lambda n: (n - 1) * (n + 2)),
+        size=between("0", 0, 0),
+        crash_messages=between("N−2 to N²−N−1", lambda n: n - 2, lambda n: n * n - n - 1),
+    ),
+    "bully-stable": ElectionFormulas(
+        one_starter=between("≤ 3N(N−1)/2+N−1", lambda n: n - 1, lambda n: 3 * n * (n - 1) / 2 + n - 1),
+        all_start=between("≤ 3N(N−1)/2+N−1", lambda n: n - 1, lambda n: 3 * n * (n - 1) / 2 + n - 1),
+    ),
+    "luis": ElectionFormulas(
+        **_both("0", 0, 0),
+        mean=exactly("0", 0),
+        time=exactly("0", 0),
+        size=exactly("0", 0),
+        crash_messages=exactly("0", 0),
+        crash_time=exactly("the detector's", 2),
+    ),
+    "invitation": ElectionFormulas(leaders=between("one a group", 1, lambda n: n)),
+    "majority": ElectionFormulas(all_start=between("≥ 2(N−1)+N/2", lambda n: 2 * (n - 1) + n // 2)),
+}
+
+
+def election_formulas(name: str) -> ElectionFormulas:
+    """The claims on an election; only that one leads where nobody wrote more down."""
+    return ELECTION.get(name, ElectionFormulas())

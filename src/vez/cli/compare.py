@@ -11,7 +11,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from vez.analysis import compare_mutex
+from vez.analysis import compare_election, compare_mutex
 from vez.analysis.figure import Figure, Metric, Row
 from vez.cli.app import EXIT_BROKEN
 from vez.cli.charts import json_option, show
@@ -20,8 +20,8 @@ from vez.cli.progress import progress
 from vez.draw.chart import Axis, Chart, Series
 from vez.errors import Misuse, UnknownName
 
-KINDS: dict[str, Any] = {"mutex": compare_mutex}
-"""The module of each kind: `METRICS`, `names()`, `compare(name, n)`, `growth(name, ns)`, `GROWTH_TITLE`."""
+KINDS: dict[str, Any] = {"mutex": compare_mutex, "election": compare_election}
+"""The module of each kind: `METRICS`, `LEGEND`, `names()`, `compare(name, n)`, `growth(name, ns, step)`, `GROWTH_…`."""
 LEAST_N, MOST_N = 4, 300
 DEFAULT_N = 9
 GROWTH_NS = (4, 9, 16, 25, 49, 100, 169, 256)
@@ -56,6 +56,7 @@ def compare(
     \b
       vez compare mutex
       vez compare mutex -n 16 -n 25 --markdown
+      vez compare election -n 16
       vez compare mutex --growth -o growth.svg
     """
     module = KINDS[kind]
@@ -105,7 +106,7 @@ def _growth(module: Any, names: list[str], ns: tuple[int, ...], output: Path | N
     missing = [name for name, curve in curves.items() if len(curve) < len(sizes)]
     if not as_json and missing:
         click.echo(f"not done in reasonable time for the larger N: {', '.join(missing)}", err=True)
-    if series:
+    if any(messages for curve in curves.values() for _, messages in curve):
         chart = Chart(module.GROWTH_TITLE, Axis("N: processes", "log"), Axis(module.GROWTH_UNIT, "log"), series)
         show(chart, output, quiet=as_json)
     return 0
@@ -134,7 +135,7 @@ def _print(metrics: tuple[Metric, ...], rows: list[Row], sizes: tuple[int, ...],
 def _cell(found: Figure) -> str:
     """The measurement, and the formula below it."""
     head = f"[{STYLES[found.passed]}]{escape(found.text)} {SIGNS[found.passed]}[/]".replace(" [/]", "[/]")
-    return f"{head}\n[dim]{escape(found.claim)}[/]"
+    return f"{head}\n[dim]{escape(found.claim)}[/]" if found.claim else head
 
 
 def _markdown(metrics: tuple[Metric, ...], rows: list[Row]) -> str:
