@@ -190,6 +190,13 @@ def test_wrong_use_gets_one_line_and_a_hint(
     assert "Traceback" not in captured.err
 
 
+def test_what_never_happens_has_no_chart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["quorum", "-n", "5", "-p", "0"]) == 0
+    assert "P_v = 0\n" in capsys.readouterr().out
+    assert run(["quorum", "-n", "5", "-p", "0", "-o", str(tmp_path / "q.svg")]) == 64
+    assert "nothing to draw" in capsys.readouterr().err
+
+
 def test_nothing_reaches_an_impossible_wish(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["quorum", "-n", "3", "-p", "0.5", "--want", "1e-9"]) == 0
     assert "No m gives" in capsys.readouterr().out

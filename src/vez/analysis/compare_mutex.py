@@ -28,8 +28,8 @@ from vez.sim import Scenario, Simulation, simulate
 from vez.sim.scenario import Crash, Network, Want, Workload
 
 METRICS = (
-    Metric("idle_messages", "messages, idle", "messages per entry when nobody else wants in"),
-    Metric("full_messages", "messages, full", "messages per entry when everybody always wants in"),
+    Metric("idle_messages", "messages idle", "messages per entry when nobody else wants in"),
+    Metric("full_messages", "messages full", "messages per entry when everybody always wants in"),
     Metric("client_delay", "client delay", "message times from the wish to the entry when nobody else wants in"),
     Metric("synchronization_delay", "sync. delay", "message times from one's leaving to the entry of one who waits"),
     Metric("entries_per_ms", "entry rate", "entries per message time when everybody wants in and stays for one"),

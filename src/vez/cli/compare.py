@@ -125,8 +125,10 @@ def _print(metrics: tuple[Metric, ...], rows: list[Row], sizes: tuple[int, ...],
                 if row.n == n:
                     table.add_row(row.algorithm, *(_cell(row.figures[metric.name]) for metric in part))
             out.print(table)
+    meanings = Table.grid(padding=(0, 2))
     for metric in metrics:
-        out.print(f"[dim]{metric.title:<16}[/] {escape(metric.meaning)}")
+        meanings.add_row(f"[dim]{metric.title}[/]", escape(metric.meaning))
+    out.print(meanings)
     out.print(f"\n{escape(legend)}")
     judged = [figure.passed for row in rows for figure in row.figures.values() if figure.passed is not None]
     out.print(f"{sum(judged)} of {len(judged)} figures are as their formulas say")

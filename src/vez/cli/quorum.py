@@ -76,7 +76,8 @@ def quorum(
             _print_wanted(n, wanted, smallest, chance, off)
         if observed is not None:
             _print_experiment(observed)
-    show(_chart(n, chosen, forget, others), output, quiet=as_json)
+    if output is not None or any(other.violation or other.unavailable for other in others):
+        show(_chart(n, chosen, forget, others), output, quiet=as_json)
     return EXIT_BROKEN if observed is not None and observed.surprises else 0
 
 
