@@ -19,13 +19,15 @@ ALLOWED = {
     "algorithms": {"core", "errors"},
     "properties": {"core", "errors"},
     "draw": {"core", "properties", "errors"},
-    "sim": {"core", "errors"},
+    "detectors": {"errors"},
+    "sim": {"core", "detectors", "errors"},
     "zoo": {"algorithms", "core", "errors", "sim"},
     "lab": {"algorithms", "core", "draw", "errors", "properties", "sim", "zoo"},
-    "cli": {"algorithms", "core", "draw", "errors", "lab", "properties", "sim", "zoo", "__version__"},
+    "analysis": {"algorithms", "core", "errors", "properties", "sim"},
+    "cli": {"algorithms", "analysis", "core", "draw", "errors", "lab", "properties", "sim", "zoo", "__version__"},
 }
 FORBIDDEN = {"asyncio", "socket", "time", "random", "logging", "threading", "datetime", "secrets", "os", "subprocess"}
-PURE = ("core", "algorithms")
+PURE = ("core", "algorithms", "detectors")
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60
 

@@ -7,7 +7,18 @@ file and name its class here; every command, page and test finds it through `ALG
 from __future__ import annotations
 
 from vez.algorithms.election.bully import Bully
+from vez.algorithms.election.bully_stable import BullyStable
 from vez.algorithms.election.chang_roberts import ChangRoberts
+from vez.algorithms.election.dolev_klawe_rodeh import DolevKlaweRodeh
+from vez.algorithms.election.franklin import Franklin
+from vez.algorithms.election.invitation import Invitations
+from vez.algorithms.election.itai_rodeh import ItaiRodeh
+from vez.algorithms.election.luis import Luis
+from vez.algorithms.election.majority import Majority
+from vez.algorithms.election.ring_anonymous import RingAnonymous
+from vez.algorithms.election.ring_collect import RingCollect
+from vez.algorithms.election.tournament import Tournament
+from vez.algorithms.election.yoyo import YoYo
 from vez.algorithms.mutex.coordinator import Coordinator
 from vez.algorithms.mutex.coordinator_lease import CoordinatorLease
 from vez.algorithms.mutex.lamport import Lamport
@@ -40,8 +51,19 @@ ALGORITHMS: dict[str, type[Process]] = {
         SuzukiKasami,
         Raymond,
         NaimiTrehel,
+        RingAnonymous,
+        RingCollect,
         ChangRoberts,
+        Franklin,
+        Tournament,
+        DolevKlaweRodeh,
+        ItaiRodeh,
+        YoYo,
         Bully,
+        BullyStable,
+        Luis,
+        Invitations,
+        Majority,
     )
 }
 
