@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from rich.markup import escape
 
 from vez import draw
 from vez.cli.app import EXIT_BROKEN
@@ -141,10 +142,10 @@ def _show(report: Report, kind: str | None, options: dict[str, Any], missed: lis
     print_report(report)
     out = console()
     for line in missed:
-        out.print(f"[bold red]not as expected:[/] {line}")
+        out.print(f"[bold red]not as expected:[/] {escape(line)}")
     for path in (output, options["trace_file"], shrunk):
         if path:
-            out.print(f"wrote {path}", soft_wrap=True)
+            click.echo(f"wrote {path}")
 
 
 def _shrink(scenario: Scenario, broken: str | None, options: dict[str, Any]) -> Path | None:

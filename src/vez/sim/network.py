@@ -139,7 +139,7 @@ class NetworkModel:
                 f"process {sender} sent {message!r}, which is not a Message",
                 hint="declare `class Something(Message)` with typed fields",
             )
-        if to not in self.world.nodes:
+        if not isinstance(to, int) or to not in self.world.nodes:
             raise ProtocolBug(f"process {sender} sent a {type(message).__name__} to {to!r}, which does not exist")
         if to != sender and not self.world.topology.has_channel(sender, to):
             raise ProtocolBug(
