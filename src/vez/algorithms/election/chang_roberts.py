@@ -83,6 +83,11 @@ class ChangRoberts(core.Election):
     def on_trust(self, peer: int, io: Io) -> None:
         self.suspected -= {peer}
 
+    def _drop(self, io: Io) -> None:
+        """A message about the dead would go round for ever; who has heard nothing better stands instead."""
+        if self.leader is None or self.leader in self.suspected:
+            self._stand(io)
+
     def _stand(self, io: Io) -> None:
         self.participating = True
         io.send(self._right(io), Election(io.me))
