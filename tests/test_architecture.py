@@ -21,8 +21,8 @@ ALLOWED = {
     "draw": {"core", "properties", "errors"},
     "detectors": {"errors"},
     "sim": {"core", "detectors", "errors"},
-    "lab": {"algorithms", "core", "draw", "errors", "properties", "sim"},
-    "cli": {"algorithms", "core", "draw", "errors", "lab", "properties", "sim", "__version__"},
+    "lab": {"algorithms", "core", "detectors", "draw", "errors", "properties", "sim"},
+    "cli": {"algorithms", "core", "detectors", "draw", "errors", "lab", "properties", "sim", "__version__"},
 }
 FORBIDDEN = {"asyncio", "socket", "time", "random", "logging", "threading", "datetime", "secrets", "os", "subprocess"}
 PURE = ("core", "algorithms", "detectors")
