@@ -21,6 +21,7 @@ from vez.algorithms.election.tournament import Tournament
 from vez.algorithms.election.yoyo import YoYo
 from vez.algorithms.mutex.coordinator import Coordinator
 from vez.algorithms.mutex.coordinator_lease import CoordinatorLease
+from vez.algorithms.mutex.elected_coordinator import ElectedCoordinator
 from vez.algorithms.mutex.ricart_agrawala import RicartAgrawala
 from vez.algorithms.mutex.token_ring import TokenRing
 from vez.core import Process
@@ -33,6 +34,7 @@ ALGORITHMS: dict[str, type[Process]] = {
         CoordinatorLease,
         TokenRing,
         RicartAgrawala,
+        ElectedCoordinator,
         RingAnonymous,
         RingCollect,
         ChangRoberts,
