@@ -23,6 +23,13 @@ def cells(text: str) -> int:
     return sum(map(get_character_cell_size, text))
 
 
+def fit(said: str, room: int) -> str:
+    """The text, or as much of its beginning as fits, with an ellipsis."""
+    while cells(said) > room and said:
+        said = said[:-2] + "…" if len(said) > 1 else ""
+    return said
+
+
 class Row:
     """A line of fixed width. What is put later covers what was there; what does not fit is cut off."""
 

@@ -161,7 +161,8 @@ def _violation(verdict: Verdict, end: int) -> Violation:
         return Violation(verdict.name, words, None, end, tuple(known))
     start = max(span.start for span in known)  # an earlier one only says who was there before
     red = [Span(span.process, max(span.start, start), span.end) for span in known if span.end >= start]
-    return Violation(verdict.name, words, start, max(span.end for span in red), tuple(red))
+    together = min(span.end for span in red)
+    return Violation(verdict.name, words, start, together if together > start else red[-1].end, tuple(red))
 
 
 def _arrows(trace: Trace, end: int) -> tuple[Arrow, ...]:
@@ -244,11 +245,14 @@ def _channels(channels: Iterable[tuple[int, int]]) -> str:
 
 def clean(text: str, limit: int = MAX_TEXT) -> str:
     """Text from a trace as it may be shown: one line, without control, direction or unpaired characters."""
-    shown = "".join(
-        " " if char in "\n\r\t" else "\N{REPLACEMENT CHARACTER}" if unicodedata.category(char)[0] == "C" else char
-        for char in text[: 4 * limit]
-    )
-    return shorten(shown, limit)
+    return shorten("".join(map(_shown, text[: 4 * limit])), limit)
+
+
+def _shown(char: str) -> str:
+    kind = unicodedata.category(char)
+    if kind in ("Zl", "Zp") or char in "\n\r\t":
+        return " "
+    return "\N{REPLACEMENT CHARACTER}" if kind.startswith("C") else char
 
 
 def shorten(text: str, limit: int) -> str:

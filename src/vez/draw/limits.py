@@ -7,8 +7,8 @@ import msgspec
 from vez.core.trace import AnyEvent, Cut, Delivered, Healed, Lost, Sent, Trace
 
 MAX_PROCESSES = 24
-MAX_MESSAGES = 500
-MAX_EVENTS = 4000
+MAX_MESSAGES = 1000
+MAX_EVENTS = 8000
 
 
 def limit(trace: Trace) -> tuple[Trace, tuple[str, ...]]:
@@ -27,8 +27,8 @@ def limit(trace: Trace) -> tuple[Trace, tuple[str, ...]]:
         events = events[:stop]
     if not said:
         return trace, ()
-    ended = events[-1].at if stop and events else 0
-    header = msgspec.structs.replace(trace.header, ids=ids, ended_at=ended if len(said) > 1 or stop else 0)
+    ended = events[-1].at if stop < len(trace.events) and events else trace.header.ended_at
+    header = msgspec.structs.replace(trace.header, ids=ids, ended_at=ended)
     return Trace(header, events), tuple(said)
 
 

@@ -10,7 +10,7 @@ from vez.draw.layout import clean
 
 def width_of(text: str, size: float) -> float:
     """About how wide a text is, in pixels; there is no font to ask."""
-    return cells(text) * size * 0.56
+    return (cells(text) * 0.56 + sum(map(str.isupper, text)) * 0.13) * size
 
 
 class Markup:

@@ -34,7 +34,8 @@ from vez.properties.verdict import Verdict
 MAX_CHARACTERS = 45_000
 """Mermaid refuses a diagram of more than 50,000 characters unless it is told otherwise."""
 RED = "rgb(235, 120, 120)"
-WRAP = 44
+WRAP = (22, 32, 44)
+"""Characters in a line of a note over one lifeline, two neighbours, and more."""
 
 
 def mermaid(trace: Trace, verdicts: Sequence[Verdict] = ()) -> str:
@@ -144,7 +145,8 @@ class _Diagram:
         over = self.name(processes[0])
         if len(processes) > 1:
             over += f",{self.name(processes[-1])}"
-        lines = textwrap.wrap(text, WRAP) or [""]
+        reach = self.picture.column[processes[-1]] - self.picture.column[processes[0]]
+        lines = textwrap.wrap(text, WRAP[min(reach, 2)]) or [""]
         self.say(f"note over {over}: {'<br/>'.join(map(escape, lines))}", 1)
 
     def say(self, line: str, depth: int = 0) -> None:

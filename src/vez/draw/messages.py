@@ -15,6 +15,7 @@ COLOURS = 5
 STEEPEST = 34
 """Degrees up to which a label lies along its arrow; beyond, it stays level."""
 SIZE = 11
+BESIDE = 6.0
 Point = tuple[float, float]
 
 
@@ -23,6 +24,7 @@ def draw_messages(out: Markup, picture: Picture, places: Places, labels: Labels)
     kinds = Counter(_kind(arrow) for arrow in picture.arrows)
     colour = {kind: min(place, COLOURS - 1) for place, (kind, _) in enumerate(sorted(kinds.items()))}
     led = {number for verdict in picture.broken for number in verdict.messages}
+    same: Counter[tuple[int, int, int, int]] = Counter()
     for arrow in sorted(picture.arrows, key=lambda arrow: (arrow.sent_index, arrow.end_index)):
         classes = ["message", f"k{colour[_kind(arrow)]}"]
         classes += ["copy"] if arrow.copy else []
@@ -34,7 +36,9 @@ def draw_messages(out: Markup, picture: Picture, places: Places, labels: Labels)
         if arrow.sender == arrow.to:
             _loop(out, arrow, places, labels)
         else:
-            _slant(out, arrow, places, labels)
+            course = (arrow.sender, arrow.to, arrow.sent_at, arrow.end_at)
+            _slant(out, arrow, places, labels, BESIDE * min(same[course], 3))
+            same[course] += 1
         out.close()
 
 
@@ -42,8 +46,10 @@ def _kind(arrow: Arrow) -> str:
     return arrow.label.partition("(")[0]
 
 
-def _slant(out: Markup, arrow: Arrow, places: Places, labels: Labels) -> None:
-    start, end = _ends(arrow, places)
+def _slant(out: Markup, arrow: Arrow, places: Places, labels: Labels, lower: float) -> None:
+    """A line from sending to arrival, a little lower than another one that took the same course."""
+    (x1, y1), (x2, y2) = _ends(arrow, places)
+    start, end = (x1, y1 + lower), (x2, y2 + lower)
     out.line(*start, *end, "")
     length = math.dist(start, end) or 1
     along = ((end[0] - start[0]) / length, (end[1] - start[1]) / length)

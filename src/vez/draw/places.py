@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Callable
+
 from vez.core.trace import Status
 from vez.draw.layout import Picture
 from vez.draw.markup import width_of
 from vez.draw.scale import Scale
 
 LEFT = 106.0
-RIGHT = 74.0
 Box = tuple[float, float, float, float]
 
 
@@ -19,19 +21,17 @@ class Places:
         count = len(picture.ids)
         widest = max((width_of(arrow.label, 11) + 56 for arrow in picture.arrows), default=0)
         said = (width_of(event.text, 10.5) + 44 for event in picture.trace.events if isinstance(event, Status))
-        most = 220 if count <= 5 else 180 if count <= 8 else 140
-        self.spacing = max(132.0, min(max(widest, *said, 0), most))
+        least, most = (132.0, 220.0) if count <= 6 else (116.0, 160.0) if count <= 9 else (100.0, 124.0)
+        self.spacing = max(least, min(max(widest, *said, 0), most))
         self.left = LEFT
         self.top = top
         self.column = picture.column
-        self.width = LEFT + RIGHT + self.spacing * max(count - 1, 0)
+        self.right = max(84.0, min(0.85 * self.spacing, 150))
+        self.width = LEFT + self.right + self.spacing * max(count - 1, 0)
         self.unit_us = max(picture.trace.header.message_us, 1)
-        times = [event.at for event in picture.trace.events]
-        plain = Scale([*times, picture.end], self.unit_us, 1, 0)
-        active = max(plain.y(picture.end), 1)
-        density = len(picture.arrows) / active / max(count - 1, 1)
-        self.unit = max(50.0, min(30 + 18 * density, 110))
-        self.scale = Scale([*times, picture.end], self.unit_us, self.unit, top)
+        times = [*(event.at for event in picture.trace.events), picture.end]
+        self.unit = 46.0
+        self.scale = Scale(times, self.unit_us, self.unit, top, _crowd(picture))
         self.bottom = self.scale.y(picture.end + self.unit_us * 0.7)
 
     def x(self, process: int) -> float:
@@ -41,6 +41,19 @@ class Places:
     def y(self, at: float) -> float:
         """The height of a moment."""
         return self.scale.y(at)
+
+
+def _crowd(picture: Picture) -> Callable[[int, int], float]:
+    """How crowded a stretch of time is: messages under way for each gap between two lifelines."""
+    starts = sorted(arrow.sent_at for arrow in picture.arrows)
+    ends = sorted(arrow.end_at for arrow in picture.arrows if arrow.fate != "flying")
+    gaps = max(len(picture.ids) - 1, 1)
+
+    def crowd(start: int, end: int) -> float:
+        under_way = bisect_right(starts, start) - bisect_right(ends, start)
+        return max(1.0, 0.6 + under_way / gaps / 2.5)
+
+    return crowd
 
 
 class Labels:
@@ -53,7 +66,7 @@ class Labels:
     def take(self, box: Box) -> bool:
         """Reserve a box if nothing is there yet."""
         left, top, right, bottom = box
-        if left < self._places.left - 24 or right > self._places.width + 40 or top < self._places.top - 12:
+        if left < self._places.left - 24 or right > self._places.width - 4 or top < self._places.top - 12:
             return False
         rows = range(int(top // 20), int(bottom // 20) + 1)
         for row in rows:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
+from vez.core.assumptions import Property
 from vez.core.trace import (
     AnyEvent,
     Asked,
@@ -28,6 +29,9 @@ from vez.draw.markup import Markup, width_of
 from vez.draw.places import Labels, Places
 
 SIZE = 10.5
+LEADING = 11.5
+OUTLINED = frozenset(set(Property) - {Property.AGREEMENT, Property.TERMINATION, Property.BOUNDED_WAITING})
+"""Those that are not concern everybody, or repeat what another one shows."""
 
 
 def draw_bars(out: Markup, picture: Picture, places: Places) -> None:
@@ -45,9 +49,11 @@ def draw_bars(out: Markup, picture: Picture, places: Places) -> None:
             _bar(out, places, stay.process, stay.entered_at, left, 14, "inside", stay.entered_index or 0)
     for pause in history.pauses:
         _bar(out, places, pause.process, pause.start, pause.end, 14, "paused", None)
-    for span in picture.spans:
-        if span.process in picture.column:
-            _bar(out, places, span.process, span.start, min(span.end, picture.end), 18, "wrong", None)
+    for violation in picture.violations:
+        for span in violation.spans if violation.name in OUTLINED else ():
+            if span.process in picture.column:
+                kind = "wrong" if violation.start is not None else "wrong missing"
+                _bar(out, places, span.process, span.start, min(span.end, picture.end), 19, kind, None)
 
 
 def _lifeline(out: Markup, picture: Picture, places: Places, process: int) -> None:
@@ -99,7 +105,7 @@ def draw_marks(out: Markup, picture: Picture, places: Places, labels: Labels) ->
 
 
 def _crown(x: float, y: float) -> str:
-    return f"M{x - 9:.1f} {y + 5:.1f} v-11 l4.5 4.5 l4.5 -7.5 l4.5 7.5 l4.5 -4.5 v11 z"
+    return f"M{x - 9:.1f} {y:.1f} l-2 -12 l6 5 l5 -8 l5 8 l6 -5 l-2 12 z"
 
 
 SILENT = (Sent, Cut, Healed, Wanted, Left, Paused, Resumed)
@@ -114,7 +120,7 @@ def draw_words(out: Markup, picture: Picture, places: Places, labels: Labels) ->
         spoken = [event for index, event in told if index == last or not isinstance(event, Status)]
         said = list(dict.fromkeys(filter(None, map(_words, spoken))))
         if said:
-            _place(out, places, labels, told[0][0], told[0][1], " · ".join(said), _style([event for _, event in told]))
+            _place(out, places, labels, told[0], said, _style([event for _, event in told]))
 
 
 def _moment(item: tuple[int, AnyEvent]) -> tuple[int, int]:
@@ -126,7 +132,9 @@ def _words(event: AnyEvent) -> str:
         case Entered(token=token):
             return "" if token is None else f"token {token}"
         case Asked():
-            return "elect!"
+            return "asked"
+        case Wrote(accepted=False):
+            return "write refused"
         case Fired(name=name):
             return words.local(event) if name else ""
         case _:
@@ -142,13 +150,21 @@ def _style(events: list[AnyEvent]) -> str:
 
 
 def _place(
-    out: Markup, places: Places, labels: Labels, index: int, event: AnyEvent, text: str, style: str
-) -> None:  # fmt: skip
-    room = int((places.spacing - 26) / (SIZE * 0.56))
-    shown = shorten(text, max(room, 8))
-    x, y, wide = places.x(event.process), places.y(event.at), width_of(shown, SIZE)
-    for down in (4, 14, -6, 24):
+    out: Markup, places: Places, labels: Labels, item: tuple[int, AnyEvent], said: list[str], style: str
+) -> None:
+    """To the right of the lifeline, or to the left, or a little lower; in several lines where one is too long."""
+    index, event = item
+    room = max(int((places.spacing - 26) / (SIZE * 0.56)), 8)
+    lines: list[str] = []
+    for part in said:
+        if lines and len(lines[-1]) + len(part) + 3 <= room:
+            lines[-1] += f" · {part}"
+        else:
+            lines.append(shorten(part, room))
+    x, y, wide = places.x(event.process), places.y(event.at), max(width_of(line, SIZE) for line in lines)
+    for down in (4, 15, -6, 26):
         for left in (x + 12, x - 12 - wide):
-            if labels.take((left, y + down - 10, left + wide, y + down + 1)):
-                out.text(left, y + down, shown, style, full=text, index=index)
+            if labels.take((left, y + down - 10, left + wide, y + down + 2 + LEADING * (len(lines) - 1))):
+                for place, line in enumerate(lines):
+                    out.text(left, y + down + LEADING * place, line, style, full=" · ".join(said), index=index)
                 return

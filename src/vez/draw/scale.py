@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 
 LONGEST_GAP = 5
-"""Message times without an event that are drawn in full; a longer stretch is drawn as long as this."""
+"""Message times without an event that are drawn in full."""
+SHORT_GAP = 2.5
+"""How many message times a longer stretch is drawn as."""
+MOST_STRETCH = 2.2
 STEPS_US = [size * 10**power for power in range(10) for size in (1, 2, 5)]
 
 
 class Scale:
-    """From microseconds to pixels, piece by piece."""
+    """From microseconds to pixels, piece by piece. A piece in which much is under way may be drawn longer."""
 
-    def __init__(self, times: Iterable[int], unit_us: int, unit: float, top: float) -> None:
+    def __init__(
+        self,
+        times: Iterable[int],
+        unit_us: int,
+        unit: float,
+        top: float,
+        stretch: Callable[[int, int], float] = lambda start, end: 1.0,
+    ) -> None:
         self.knots = sorted({0, *times})
         self.unit_us = unit_us
         self.unit = unit
@@ -24,7 +34,8 @@ class Scale:
             units = (end - start) / unit_us
             if units > LONGEST_GAP:
                 self.breaks.append((start, end))
-            self.places.append(self.places[-1] + min(units, LONGEST_GAP) * unit)
+                units = SHORT_GAP
+            self.places.append(self.places[-1] + units * unit * min(stretch(start, end), MOST_STRETCH))
 
     def y(self, at: float) -> float:
         """The place of a moment; after the last event time goes on at its usual pace."""

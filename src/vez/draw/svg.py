@@ -54,7 +54,7 @@ def _wrap(picture: Picture, out: Markup, width: float, height: float) -> str:
     size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
     hatch = (
         '<pattern id="vez-hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
-        '<line class="hatch" x1="0" y1="0" x2="0" y2="6"/></pattern>'
+        '<rect class="hatch-ground" width="6" height="6"/><line class="hatch" x1="0" y1="0" x2="0" y2="6"/></pattern>'
     )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" class="vez" role="img" {size}>\n'
@@ -91,17 +91,18 @@ def _background(out: Markup, picture: Picture, places: Places) -> None:
         y = places.y(at)
         out.line(left, y, right, y, "grid")
         out.text(left - 8, y + 3.5, ms(at), "tick")
-    out.text(left - 8, places.top - 22, "ms", "tick")
     for start, end in places.scale.breaks:
         middle = (places.y(start) + places.y(end)) / 2
         zigzag = f"M{left - 20:.0f} {middle + 4:.1f} l5 -8 l5 8 l5 -8"
         out.path(zigzag, "break", title=f"{ms(end - start)} ms in which nothing happens, drawn shorter")
+        out.text(left - 26, middle + 4, f"{(end - start) / 1000:.3g} ms", "tick")
     for partition in picture.partitions:
         y, kind = places.y(partition.at), "cut" if partition.cut else "healed"
         out.line(left, y, right, y, kind, index=partition.index)
 
 
 def _badges(out: Markup, picture: Picture, places: Places) -> None:
+    out.text(places.left - 38, places.top - 22, "ms", "tick")
     for process in picture.ids:
         name = str(process)
         wide = max(30, width_of(name, 13) + 18)

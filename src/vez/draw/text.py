@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 from vez.core.trace import AnyEvent, Crashed, Cut, Delivered, Healed, Lost, Recovered, Sent, Trace, Wrote
 from vez.draw import words
-from vez.draw.canvas import Row, cells
+from vez.draw.canvas import Row, cells, fit
+from vez.draw.frame import cap, footer, legend
 from vez.draw.layout import Arrow, Life, Picture
 from vez.properties.verdict import Verdict, ms
 
@@ -20,8 +21,6 @@ MAX_COLUMNS = 8
 """More lifelines than this cannot be followed with the eye."""
 NARROWEST = 9
 WIDEST = 22
-MAX_LINES = 1000
-TAIL_LINES = 200
 HEADER_EVERY = 40
 GAP = 10
 """Message times without an event after which a line says that time passed."""
@@ -38,8 +37,9 @@ def text(trace: Trace, verdicts: Sequence[Verdict] = (), *, width: int | None = 
     column = _column_width(picture, wide - time_wide)
     drawing: _Drawing = _Lifelines(picture, wide, time_wide, column) if column else _List(picture, wide, time_wide)
     head, body = drawing.draw()
-    rows = [Row(wide).put(0, picture.title, "bold"), *_legend(picture, wide, bool(column)), *head, *_cap(body, wide)]
-    rows += _footer(picture, wide)
+    signs = legend(picture, wide, LINE, STYLE) if column else []
+    rows = [Row(wide).put(0, picture.title, "bold"), *signs, *head, *cap(body, wide)]
+    rows += footer(picture, wide)
     return "".join(row.render(color) + "\n" for row in rows)
 
 
@@ -251,11 +251,11 @@ class _Lifelines(_Drawing):
             row.put(centre, "✗" if isinstance(first, Crashed) else "○", "bold red" if style else "bold green")
         room = self.wide - centre - 2
         if cells(said) <= room or room >= centre - self.time_wide:
-            said = _fit(said, room)
+            said = fit(said, room)
             row.put(centre + 2, said, style)
             self.open_row = (row, first.at, len(self.rows), centre + 3 + cells(said))
         else:
-            said = _fit(said, centre - 1 - self.time_wide)
+            said = fit(said, centre - 1 - self.time_wide)
             row.put(centre - 1 - cells(said), said, style)
 
     def _beside(self, first: AnyEvent, said: str) -> Row | None:
@@ -276,60 +276,10 @@ class _List(_Drawing):
     def arrow(self, arrow: Arrow) -> None:
         sign = "→" if arrow.fate == "delivered" else "╳"
         line = f"{arrow.sender} {sign} {arrow.to}  {words.full_label(arrow)}"
-        self.row(arrow.end_at).put(self.time_wide, _fit(line, self.wide - self.time_wide), "red" if sign == "╳" else "")
+        self.row(arrow.end_at).put(self.time_wide, fit(line, self.wide - self.time_wide), "red" if sign == "╳" else "")
 
     def happening(self, first: AnyEvent, events: Sequence[AnyEvent]) -> None:
         said, style = self.follow(events)
         if said:
             line = f"{first.process}  {said}"
-            self.row(first.at).put(self.time_wide, _fit(line, self.wide - self.time_wide), style or "bold")
-
-
-def _fit(said: str, room: int) -> str:
-    while cells(said) > room and said:
-        said = said[:-2] + "…" if len(said) > 1 else ""
-    return said
-
-
-def _legend(picture: Picture, wide: int, lifelines: bool) -> list[Row]:
-    """Only what occurs in this picture."""
-    if not lifelines:
-        return []
-    history = picture.history
-    kinds = [
-        ("waiting", bool(history.stays)),
-        ("inside", any(stay.served for stay in history.stays)),
-        ("leads", bool(history.reigns)),
-        ("paused", bool(history.pauses)),
-    ]
-    row, place = Row(wide), 0
-    names = {"waiting": "waiting", "inside": "inside", "leads": "leader", "paused": "standing still"}
-    parts = [(LINE[kind], names[kind], STYLE[kind]) for kind, occurs in kinds if occurs]
-    parts += [("✗", "crashed", "red")] if history.downs else []
-    parts += (
-        [("─✗", "lost", "red")] if any(arrow.fate not in ("delivered", "flying") for arrow in picture.arrows) else []
-    )
-    parts += [("!", "broken", "bold red")] if any(one.start is not None for one in picture.violations) else []
-    for sign, name, style in parts:
-        row.put(place, sign, style).put(place + len(sign) + 1, name, "dim")
-        place += len(sign) + len(name) + 4
-    return [row] if parts else []
-
-
-def _cap(rows: list[Row], wide: int) -> list[Row]:
-    if len(rows) <= MAX_LINES:
-        return rows
-    left_out = len(rows) - MAX_LINES
-    gap = Row(wide).put(2, f"⋮ {left_out:,} lines left out here", "bold yellow")
-    return [*rows[: MAX_LINES - TAIL_LINES], Row(wide), gap, Row(wide), *rows[-TAIL_LINES:]]
-
-
-def _footer(picture: Picture, wide: int) -> list[Row]:
-    """What is broken, in words, once more at the end where a reader of a terminal looks first."""
-    rows = [Row(wide)] if picture.broken else []
-    for violation in picture.violations:
-        rows += [
-            Row(wide).put(0, part, "red")
-            for part in textwrap.wrap(f"✗ {violation.words}", wide, subsequent_indent="  ")
-        ]
-    return rows
+            self.row(first.at).put(self.time_wide, fit(line, self.wide - self.time_wide), style or "bold")

@@ -12,11 +12,12 @@ const slider = byId("slider"), clock = byId("clock"), playButton = byId("play"),
 
 headline(data);
 const views = [spaceTimeView(data, scale)];
-const shows = [nowPanel(data), processPanel(data)];
+const showNow = nowPanel(data), showProcesses = processPanel(data);
 verdictPanel(data, (at) => { pause(); goToTime(at); });
 for (const view of views) view.onPick = (time) => { pause(); goToTime(time); };
 
 let time = data.end, step = stepCount, whole = true, playing = false, before = 0;
+const share = (at) => (scale.y(at) - scale.y(0)) / Math.max(scale.y(data.end) - scale.y(0), 1e-9);
 const startOf = (number) => data.events[data.steps[number - 1][0]].at;
 
 function stepAt(at) {
@@ -28,19 +29,22 @@ function stepAt(at) {
   return low;
 }
 
+let lives = [], shownStep = -1;
+
 function show(follow = true) {
   const [first, last] = step ? data.steps[step - 1] : [-1, -1];
   const wrong = new Set();
   for (const verdict of data.verdicts) {
     for (const [column, start, end] of verdict.spans) if (start <= time && time <= end) wrong.add(column);
   }
-  const moment = {
-    time, step, first, last, whole, follow, playing, wrong,
-    lives: livesAfter(data, last + 1), acting: step ? data.events[first].p : -1,
-  };
+  if (step !== shownStep) lives = livesAfter(data, last + 1);
+  const acting = step ? data.events[first].p : -1;
+  const moment = { time, step, first, last, whole, follow, playing, wrong, lives, acting };
   for (const view of views) view.show(moment);
-  for (const panel of shows) panel(moment);
-  slider.value = 1000 * (scale.y(time) - scale.y(0)) / Math.max(scale.y(data.end) - scale.y(0), 1e-9);
+  if (step !== shownStep) showNow(moment);
+  showProcesses(moment);
+  shownStep = step;
+  slider.value = 1000 * share(time);
   const ms = milliseconds(time);
   clock.textContent = fill(words.clock, { ms, step, steps: stepCount });
   slider.setAttribute("aria-valuetext", clock.textContent);
@@ -66,6 +70,7 @@ function play() {
   playing = true;
   before = performance.now();
   playButton.title = words.pause;
+  body.dataset.playing = "true";
   requestAnimationFrame(frame);
 }
 
@@ -114,7 +119,7 @@ addEventListener("keydown", (event) => {
 for (const verdict of data.verdicts) {
   if (verdict.at === null) continue;
   const mark = make("i");
-  mark.style.left = 100 * (scale.y(verdict.at) - scale.y(0)) / Math.max(scale.y(data.end) - scale.y(0), 1e-9) + "%";
+  mark.style.left = 100 * share(verdict.at) + "%";
   mark.title = verdict.name;
   byId("marks").append(mark);
 }

@@ -59,9 +59,15 @@ function spaceTimeView(data, scale) {
     x2: +stroke.getAttribute("x2"), y2: +stroke.getAttribute("y2"),
     lost: stroke.parentNode.classList.contains("lost"),
   }));
-  const marked = [...svg.querySelectorAll("[data-i]")].map((element) => ({
-    element, first: +element.dataset.i, last: element.dataset.end === undefined ? -1 : +element.dataset.end,
-  }));
+  const elementsOf = new Map(); // event -> what is drawn of it
+  let lit = [];
+  for (const element of svg.querySelectorAll("[data-i]")) {
+    for (const index of [element.dataset.i, element.dataset.end]) {
+      if (index === undefined) continue;
+      if (!elementsOf.has(+index)) elementsOf.set(+index, []);
+      elementsOf.get(+index).push(element);
+    }
+  }
   const view = { onPick: () => {} };
 
   svg.addEventListener("click", (event) => {
@@ -88,9 +94,13 @@ function spaceTimeView(data, scale) {
     line.setAttribute("y2", y);
     line.style.display = moment.whole ? "none" : "";
     fly(y);
-    for (const { element, first, last } of marked) {
-      const here = (at) => at >= moment.first && at <= moment.last;
-      element.classList.toggle("now", !moment.whole && (here(first) || here(last)));
+    for (const element of lit) element.classList.remove("now");
+    lit = [];
+    for (let index = moment.first; index <= moment.last && !moment.whole; index++) {
+      for (const element of elementsOf.get(index) ?? []) {
+        element.classList.add("now");
+        lit.push(element);
+      }
     }
     badges.forEach((badge, column) => { badge.dataset.state = stateOf(moment.lives[column]); });
     if (moment.follow) {
