@@ -21,8 +21,9 @@ ALLOWED = {
     "draw": {"core", "properties", "errors"},
     "detectors": {"errors"},
     "sim": {"core", "detectors", "errors"},
-    "lab": {"algorithms", "core", "detectors", "draw", "errors", "properties", "sim"},
-    "cli": {"algorithms", "core", "detectors", "draw", "errors", "lab", "properties", "sim", "__version__"},
+    "zoo": {"algorithms", "core", "errors", "sim"},
+    "lab": {"algorithms", "core", "detectors", "draw", "errors", "properties", "sim", "zoo"},
+    "cli": {"algorithms", "core", "detectors", "draw", "errors", "lab", "properties", "sim", "zoo", "__version__"},
 }
 FORBIDDEN = {"asyncio", "socket", "time", "random", "logging", "threading", "datetime", "secrets", "os", "subprocess"}
 PURE = ("core", "algorithms", "detectors")

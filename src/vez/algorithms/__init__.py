@@ -22,7 +22,16 @@ from vez.algorithms.election.yoyo import YoYo
 from vez.algorithms.mutex.coordinator import Coordinator
 from vez.algorithms.mutex.coordinator_lease import CoordinatorLease
 from vez.algorithms.mutex.elected_coordinator import ElectedCoordinator
+from vez.algorithms.mutex.lamport import Lamport
+from vez.algorithms.mutex.maekawa import Maekawa
+from vez.algorithms.mutex.maekawa_fair import MaekawaFair
+from vez.algorithms.mutex.naimi_trehel import NaimiTrehel
+from vez.algorithms.mutex.quorum import Quorum
+from vez.algorithms.mutex.quorum_retry import QuorumRetry
+from vez.algorithms.mutex.raymond import Raymond
 from vez.algorithms.mutex.ricart_agrawala import RicartAgrawala
+from vez.algorithms.mutex.ricart_agrawala_priority import RicartAgrawalaPriority
+from vez.algorithms.mutex.suzuki_kasami import SuzukiKasami
 from vez.algorithms.mutex.token_ring import TokenRing
 from vez.core import Process
 from vez.errors import UnknownName
@@ -33,8 +42,17 @@ ALGORITHMS: dict[str, type[Process]] = {
         Coordinator,
         CoordinatorLease,
         TokenRing,
-        RicartAgrawala,
+        Quorum,
+        QuorumRetry,
         ElectedCoordinator,
+        Lamport,
+        RicartAgrawala,
+        RicartAgrawalaPriority,
+        Maekawa,
+        MaekawaFair,
+        SuzukiKasami,
+        Raymond,
+        NaimiTrehel,
         RingAnonymous,
         RingCollect,
         ChangRoberts,
