@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
@@ -30,7 +30,18 @@ def first_break(
     *,
     progress: Callable[[int], None] = lambda tried: None,
 ) -> Break | None:
-    """Run one scenario after the other until one of the properties is broken.
+    """Run one scenario after the other until one of the properties is broken."""
+    return next(breaks(worlds, algorithm, properties, progress=progress), None)
+
+
+def breaks(
+    worlds: Iterable[Scenario],
+    algorithm: type[Process],
+    properties: Iterable[str],
+    *,
+    progress: Callable[[int], None] = lambda tried: None,
+) -> Iterator[Break]:
+    """Every scenario in which one of the properties is broken, each with the first of them.
 
     A run that ends in a `ProtocolBug` (somebody enters unasked, say) has no trace to show; it is passed over,
     for another seed will show what comes of it.
@@ -45,11 +56,11 @@ def first_break(
         verdicts = judge(run.trace, wanted) if run.trace is not None else ()
         for verdict in verdicts:
             if verdict.status is Status.BROKEN:
-                return Break(
+                yield Break(
                     scenario=scenario,
                     property=verdict.name,
                     evidence=verdict.evidence,
                     seed=scenario.seed,
                     tried=tried,
                 )
-    return None
+                break

@@ -23,6 +23,10 @@ from vez.sim import Scenario, simulate
 ATTEMPTS = 1500
 """Runs spent on making one failing run short; more rarely removes anything."""
 TIMED = ("want", "elect", "crash", "pause", "partition", "suspect")
+SEEN_AT_ONCE = (Property.EXCLUSION, Property.UNIQUENESS)
+"""What is broken at a moment; a broken promise of progress is seen only at the end."""
+SHORTER_MS = (110.0, 130.0, 200.0)
+"""For runs that never fall silent: a little more than the patience of the judges."""
 LONGER_MS = 3.0
 MOST_STAYS = 12  # pairs of stays grow with the square
 
@@ -39,9 +43,14 @@ def shortened(found: Break, algorithm: type[Process], *, attempts: int = ATTEMPT
     if found.property == Property.EXCLUSION:
         best = max((best, *_longer_stays(best)), key=visible)
     verdict = _verdict(best, algorithm, found.property)
-    if verdict is not None and verdict.spans:
-        ended = best.but(until_ms=max(span.end for span in verdict.spans) / 1000)
+    if found.property in SEEN_AT_ONCE and verdict is not None and verdict.spans:
+        # a microsecond before the first of them leaves: what it would send then is not part of the story
+        ended = best.but(until_ms=(max(span.end for span in verdict.spans) - 1) / 1000)
         best = ended if visible(ended) >= 0 else best
+    for until_ms in SHORTER_MS:
+        ended = best.but(until_ms=until_ms)
+        if until_ms < best.until_ms and found.property not in SEEN_AT_ONCE and visible(ended) >= 0:
+            return ended
     return best
 
 

@@ -79,6 +79,8 @@ class Simulation:
         self.constant_us = us(setup.delay.numbers[0]) if setup.delay.is_constant and not self.watched else 0
         make = Node if self.watched else ConstantNode if self.constant_us else RandomNode
         self.nodes: dict[int, Node] = {me: make(self, me, right, process) for me, right, process in setup.processes()}
+        self.peers: dict[int, tuple[int, ...]] = {}
+        self.neighbours: dict[int, tuple[int, ...]] = {}
         self.by_id = _by_id(self.nodes)
         self.network = NetworkModel(self, setup)
         self.faults = Faults(self, setup)

@@ -9,7 +9,7 @@ Guarantees:  exclusion always; no deadlock, with probability 1.
 Messages:    3n per attempt: one attempt without contention, more with it. Client delay 2, synchronization
              delay 2 for who is queued everywhere, longer for who has backed off.
 Deviations:  Each attempt is a request with a number of its own. A newer request of a participant ends its
-             older ones, so that a lost Release does no lasting harm.
+             older ones: a lost Release does harm only until its sender asks again.
 """
 
 from __future__ import annotations
