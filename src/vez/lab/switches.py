@@ -30,7 +30,7 @@ SIZES = (3, DEFAULT_N, 4)
 """Where no number of processes is asked for, few are tried as well as some: fewer make a shorter story."""
 CANDIDATES = 4
 ATTEMPTS = 600
-MOST_EVENTS = 20_000
+MOST_EVENTS = 5_000
 """Without its assumptions an algorithm may chase its own messages for ever; a run of the catalogue needs hundreds."""
 
 World = Callable[[type[Process], Scenario, Random], Scenario]

@@ -15,7 +15,7 @@ Deviations:  Of what was heard from the others only who has not yet been heard i
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect
 
 from vez.core import Assumption, Io, Message, Mutex, Property
 
@@ -99,12 +99,13 @@ class Lamport(Mutex):
             io.enter()
 
     def _enqueue(self, request: tuple[int, int]) -> None:
-        queue = list(self.queue)
-        insort(queue, request)
-        self.queue = tuple(queue)
+        place = bisect(self.queue, request)
+        self.queue = (*self.queue[:place], request, *self.queue[place:])
 
     def _dequeue(self, request: tuple[int, int]) -> None:
-        self.queue = tuple(other for other in self.queue if other != request)
+        if request in self.queue:
+            place = self.queue.index(request)
+            self.queue = self.queue[:place] + self.queue[place + 1 :]
 
     def status(self) -> str:
         queue = ", ".join(f"{process}@{timestamp}" for timestamp, process in self.queue)

@@ -25,7 +25,7 @@ timestamps only grow along this walk, so it ends, at a request that enters or at
 
 from __future__ import annotations
 
-from bisect import insort
+from bisect import bisect
 
 from vez.core import Assumption, Io, Message, Mutex, Parameter, Property, VotingSets, voting_set
 
@@ -137,8 +137,7 @@ class MaekawaFair(Mutex):
     def _vote_next(self, io: Io) -> None:
         self.voted_for = None
         if self.queue:
-            first, *rest = self.queue
-            self.queue = tuple(rest)
+            first, self.queue = self.queue[0], self.queue[1:]
             self._vote(first, io)
 
     def _vote(self, request: tuple[int, int], io: Io) -> None:
@@ -146,9 +145,8 @@ class MaekawaFair(Mutex):
         io.send(request[1], Vote(request[0], self.clock))
 
     def _enqueue(self, request: tuple[int, int]) -> None:
-        queue = list(self.queue)
-        insort(queue, request)
-        self.queue = tuple(queue)
+        place = bisect(self.queue, request)
+        self.queue = (*self.queue[:place], request, *self.queue[place:])
 
     # The one who asked.
 

@@ -10,9 +10,8 @@ Guarantees:  exclusion. Not freedom from deadlock: each of several participants 
              wait for the rest.
 Messages:    3n per entry: n Request, n Grant, n Release. Client delay 2, synchronization delay 2.
 Deviations:  Every message carries the number of its request (the seed's footnote). Channels need not be first
-             in, first out, so a coordinator also remembers the last finished request of each participant: a
-             Request that arrives after its Release is dropped. The first n processes coordinate; a scenario
-             may make them want too (their messages to themselves are free).
+             in, first out, so a Release that arrives before its Request is remembered until that has come. The
+             first n processes coordinate; a scenario may make them want too (messages to oneself are free).
 """
 
 from __future__ import annotations
@@ -50,9 +49,11 @@ class Quorum(Mutex):
 
     coordinators: Parameter[int] = COORDINATORS  # n: the first so many processes
     quorum: Parameter[int] = 0  # m: how many must permit; 0 for the smallest majority
+    electorate: tuple[int, ...] = ()  # the coordinators
+    coordinates: bool = False  # whether this process is one of them
     granted: tuple[int, int] | None = None  # coordinator: who has the permission, and for which request
     queue: tuple[tuple[int, int], ...] = ()  # coordinator: (who, request) in the order of arrival
-    finished: frozenset[tuple[int, int]] = frozenset()  # coordinator: each participant's last released request
+    early: frozenset[tuple[int, int]] = frozenset()  # coordinator: released, and the Request has not arrived
     state: str = OUTSIDE
     number: Durable[int] = 0  # of the own request; never reused
     permissions: frozenset[int] = frozenset()  # the coordinators that granted it
@@ -61,56 +62,60 @@ class Quorum(Mutex):
     def contenders(cls, ids: tuple[int, ...]) -> tuple[int, ...]:
         return ids[COORDINATORS:] or ids
 
+    def on_start(self, io: Io) -> None:
+        self.electorate = tuple(sorted((io.me, *io.peers))[: self.coordinators])
+        self.coordinates = io.me in self.electorate
+
     def on_want(self, io: Io) -> None:
         self.state = WANTED
         self.number += 1
         self.permissions = frozenset()
-        for coordinator in self._coordinators(io):
+        for coordinator in self.electorate:
             io.send(coordinator, Request(self.number))
 
     def on_request(self, message: Request, sender: int, io: Io) -> None:
-        if message.number > dict(self.finished).get(sender, 0):
-            self.queue += ((sender, message.number),)
+        request = (sender, message.number)
+        if request in self.early:
+            self.early -= {request}
+        else:
+            self.queue += (request,)
             self._grant_next(io)
 
     def on_grant(self, message: Grant, sender: int, io: Io) -> None:
         if self.state == OUTSIDE or message.number != self.number:
             return  # it crossed the Release, which takes it back
         self.permissions |= {sender}
-        needed = self.quorum or len(self._coordinators(io)) // 2 + 1
+        needed = self.quorum or len(self.electorate) // 2 + 1
         if self.state == WANTED and len(self.permissions) >= needed:
             self.state = HELD
             io.enter()
 
     def on_done(self, io: Io) -> None:
         self.state = OUTSIDE
-        for coordinator in self._coordinators(io):
+        for coordinator in self.electorate:
             io.send(coordinator, Release(self.number))
 
     def on_release(self, message: Release, sender: int, io: Io) -> None:
-        last = dict(self.finished)
-        last[sender] = max(message.number, last.get(sender, 0))
-        self.finished = frozenset(last.items())
-        over = (sender, message.number)
-        if self.granted == over:
+        request = (sender, message.number)
+        if request == self.granted:
             self.granted = None
-        self.queue = tuple(waiting for waiting in self.queue if waiting != over)
-        self._grant_next(io)
+            self._grant_next(io)
+        elif request in self.queue:
+            place = self.queue.index(request)
+            self.queue = self.queue[:place] + self.queue[place + 1 :]
+        else:
+            self.early |= {request}
 
     def _grant_next(self, io: Io) -> None:
         if self.granted is None and self.queue:
-            self.granted, *rest = self.queue
-            self.queue = tuple(rest)
+            self.granted, self.queue = self.queue[0], self.queue[1:]
             participant, number = self.granted
             io.send(participant, Grant(number))
-
-    def _coordinators(self, io: Io) -> tuple[int, ...]:
-        return tuple(sorted((io.me, *io.peers))[: self.coordinators])
 
     def status(self) -> str:
         if self.state != OUTSIDE:
             return f"{self.state}, permissions {{{', '.join(map(str, sorted(self.permissions)))}}}"
-        if self.granted or self.queue or self.finished:
+        if self.coordinates:
             holder = f"granted {self.granted[0]}" if self.granted else "free"
             return f"{holder}, queue [{', '.join(str(participant) for participant, _ in self.queue)}]"
         return ""

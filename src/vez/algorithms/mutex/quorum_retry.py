@@ -14,6 +14,8 @@ Deviations:  Each attempt is a request with a number of its own. A newer request
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from vez.core import Assumption, Durable, Io, Message, Mutex, Parameter, Property
 
 OUTSIDE, WANTED, HELD, BACKING_OFF = "OUTSIDE", "WANTED", "HELD", "BACKING_OFF"
@@ -50,9 +52,12 @@ class QuorumRetry(Mutex):
     quorum: Parameter[int] = 0  # m: how many must permit; 0 for the smallest majority
     patience_ms: Parameter[float] = 8.0  # some round trips: who is queued behind one stay should not give up
     slot_ms: Parameter[float] = 2.0  # a round trip: who chooses an earlier slot can win undisturbed
+    members: tuple[int, ...] = ()  # everybody, ascending
+    electorate: tuple[int, ...] = ()  # the coordinators, the first of them
+    coordinates: bool = False  # whether this process is a coordinator
     granted: tuple[int, int] | None = None  # coordinator: who has the permission, and for which request
     queue: tuple[tuple[int, int], ...] = ()  # coordinator: (who, request) in the order of arrival
-    finished: frozenset[tuple[int, int]] = frozenset()  # coordinator: each participant's last finished request
+    finished: tuple[int, ...] = ()  # coordinator: the last finished request of each of the members
     state: str = OUTSIDE
     number: Durable[int] = 0  # of the own attempt; never reused
     failures: int = 0  # attempts given up since the application's wish
@@ -61,6 +66,12 @@ class QuorumRetry(Mutex):
     @classmethod
     def contenders(cls, ids: tuple[int, ...]) -> tuple[int, ...]:
         return ids[COORDINATORS:] or ids
+
+    def on_start(self, io: Io) -> None:
+        self.members = tuple(sorted((io.me, *io.peers)))
+        self.electorate = self.members[: self.coordinators]
+        self.coordinates = io.me in self.electorate
+        self.finished = (0,) * len(self.members)
 
     def on_want(self, io: Io) -> None:
         self.failures = 0
@@ -71,12 +82,11 @@ class QuorumRetry(Mutex):
         self.number += 1
         self.permissions = frozenset()
         io.set_timer("patience", self.patience_ms)
-        for coordinator in self._coordinators(io):
+        for coordinator in self.electorate:
             io.send(coordinator, Request(self.number))
 
     def on_request(self, message: Request, sender: int, io: Io) -> None:
-        if message.number > dict(self.finished).get(sender, 0):
-            self._finish(sender, message.number - 1)
+        if self._finish(sender, message.number - 1):
             self.queue += ((sender, message.number),)
         self._grant_next(io)
 
@@ -84,7 +94,7 @@ class QuorumRetry(Mutex):
         if self.state not in (WANTED, HELD) or message.number != self.number:
             return  # it crossed the Release, which takes it back
         self.permissions |= {sender}
-        needed = self.quorum or len(self._coordinators(io)) // 2 + 1
+        needed = self.quorum or len(self.electorate) // 2 + 1
         if self.state == WANTED and len(self.permissions) >= needed:
             self.state = HELD
             io.cancel_timer("patience")
@@ -106,36 +116,34 @@ class QuorumRetry(Mutex):
 
     def _release(self, io: Io) -> None:
         self.permissions = frozenset()
-        for coordinator in self._coordinators(io):
+        for coordinator in self.electorate:
             io.send(coordinator, Release(self.number))
 
     def on_release(self, message: Release, sender: int, io: Io) -> None:
         self._finish(sender, message.number)
         self._grant_next(io)
 
-    def _finish(self, participant: int, number: int) -> None:
-        """All requests of the participant up to that number are over."""
-        last = dict(self.finished)
-        last[participant] = max(number, last.get(participant, 0))
-        self.finished = frozenset(last.items())
+    def _finish(self, participant: int, number: int) -> bool:
+        """All requests of the participant up to that number are over; False if later ones are known to be, too."""
+        place = bisect_left(self.members, participant)
+        if number < self.finished[place]:
+            return False
+        self.finished = (*self.finished[:place], number, *self.finished[place + 1 :])
         if self.granted and self.granted[0] == participant and self.granted[1] <= number:
             self.granted = None
         self.queue = tuple(waiting for waiting in self.queue if waiting[0] != participant or waiting[1] > number)
+        return True
 
     def _grant_next(self, io: Io) -> None:
         if self.granted is None and self.queue:
-            self.granted, *rest = self.queue
-            self.queue = tuple(rest)
+            self.granted, self.queue = self.queue[0], self.queue[1:]
             participant, number = self.granted
             io.send(participant, Grant(number))
-
-    def _coordinators(self, io: Io) -> tuple[int, ...]:
-        return tuple(sorted((io.me, *io.peers))[: self.coordinators])
 
     def status(self) -> str:
         if self.state in (WANTED, HELD):
             return f"{self.state}, permissions {{{', '.join(map(str, sorted(self.permissions)))}}}"
-        if self.granted or self.queue or self.finished:
+        if self.coordinates:
             holder = f"granted {self.granted[0]}" if self.granted else "free"
             return f"{holder}, queue [{', '.join(str(participant) for participant, _ in self.queue)}]"
         return self.state if self.state == BACKING_OFF else ""

@@ -14,6 +14,8 @@ Deviations:  New waiters are queued in ring order from the holder on, so that sm
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from vez.core import Assumption, Io, Message, Mutex, Property
 
 
@@ -84,7 +86,7 @@ class SuzukiKasami(Mutex):
 
     def _see(self, process: int, number: int) -> int:
         """Remember a request; an old one that was overtaken changes nothing."""
-        place = self.members.index(process)
+        place = bisect_left(self.members, process)
         if number > self.requests[place]:
             self.requests = _replaced(self.requests, place, number)
         return self.requests[place]
@@ -92,10 +94,11 @@ class SuzukiKasami(Mutex):
     def _pass_on(self, token: Token, io: Io) -> None:
         """Queue the new waiters and send the token to the first; keep it if there is none."""
         start = self.members.index(io.me) + 1
-        queue = token.queue
-        for place in (*range(start, len(self.members)), *range(start - 1)):
-            if self.requests[place] == token.served[place] + 1 and self.members[place] not in queue:
-                queue += (self.members[place],)
+        queue, members, served = token.queue, self.members, token.served
+        new = [place for place, number in enumerate(self.requests) if number == served[place] + 1]
+        for place in sorted(new, key=lambda place: (place < start, place)):
+            if members[place] not in queue:
+                queue += (members[place],)
         self.token = None if queue else Token((), token.served)
         if queue:
             io.send(queue[0], Token(queue[1:], token.served))
