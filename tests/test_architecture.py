@@ -23,8 +23,11 @@ ALLOWED = {
     "sim": {"core", "detectors", "errors"},
     "zoo": {"algorithms", "core", "errors", "sim"},
     "lab": {"algorithms", "core", "detectors", "draw", "errors", "properties", "sim", "zoo"},
-    "cli": {"algorithms", "core", "detectors", "draw", "errors", "lab", "properties", "sim", "zoo", "__version__"},
-}
+    "analysis": {"algorithms", "core", "errors", "properties", "sim"},
+    "cli": {
+        "algorithms", "analysis", "core", "detectors", "draw", "errors", "lab", "properties", "sim", "zoo", "__version__",
+    },
+}  # fmt: skip
 FORBIDDEN = {"asyncio", "socket", "time", "random", "logging", "threading", "datetime", "secrets", "os", "subprocess"}
 PURE = ("core", "algorithms", "detectors")
 LONGEST_FILE = 500
