@@ -16,7 +16,7 @@ from rich.table import Table
 from vez.cli.options import DELAY
 from vez.cli.output import console, print_json, write_file
 from vez.detectors import Settings
-from vez.errors import Misuse
+from vez.errors import CannotWrite, Misuse
 from vez.lab.detection import CONDITIONS, Condition, Quality, assess, candidates
 from vez.lab.detection_curves import count, curves
 from vez.lab.detection_plot import plot
@@ -100,6 +100,8 @@ def detectors(**options: Any) -> None:
     plot_file: Path | None = options["plot_file"]
     if plot_file is not None and plot_file.suffix.lower() != ".svg":
         raise Misuse(f"{plot_file}: the plot is an SVG file", hint="give it a name that ends in .svg")
+    if plot_file is not None and not plot_file.parent.is_dir():
+        raise CannotWrite(f"cannot write {plot_file}: there is no folder {plot_file.parent}")
     steps = len(conditions) * len(candidates(settings)) + (count(conditions, settings) if plot_file else 0)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:

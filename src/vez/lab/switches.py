@@ -30,6 +30,8 @@ SIZES = (3, DEFAULT_N, 4)
 """Where no number of processes is asked for, few are tried as well as some: fewer make a shorter story."""
 CANDIDATES = 4
 ATTEMPTS = 600
+UNTIL_MS = 400.0
+"""Requests and elections of these worlds take tens of ms; a run that never falls silent need not be longer."""
 MOST_EVENTS = 5_000
 """Without its assumptions an algorithm may chase its own messages for ever; a run of the catalogue needs hundreds."""
 
@@ -105,6 +107,7 @@ def _generate(
             n=size,
             seed=seed,
             parameters=parameters,
+            until_ms=UNTIL_MS,
             max_events=MOST_EVENTS,
             network=Network(delay=SPREAD),
             workload=_workload(algorithm, parameters, requests) if issubclass(algorithm, Mutex) else None,
