@@ -21,7 +21,7 @@ from vez.sim.scenario import load
 BREAKABLE = [
     (name, assumption)
     for name, algorithm in ALGORITHMS.items()
-    if algorithm.role == "mutex"
+    if algorithm.role == "mutex" or not algorithm.wrong  # a wrong election breaks with all assumptions kept, too
     for assumption in algorithm.assumes
     if assumption in WORLDS
 ]
