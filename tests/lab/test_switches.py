@@ -14,7 +14,7 @@ from vez.core import Assumption, Property
 from vez.errors import Misuse, UnknownName
 from vez.lab.report import disappointments, run_and_report
 from vez.lab.switches import WORLDS, find_break, shortest_break, worlds_without
-from vez.properties.judge import broken_assumptions
+from vez.properties.kept import broken_assumptions
 from vez.sim import simulate
 from vez.sim.scenario import load
 

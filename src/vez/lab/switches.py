@@ -164,6 +164,10 @@ def _crash(algorithm: type[Process], base: Scenario, chance: Random) -> Scenario
     return base.but(nemesis=Nemesis(crashes=1, within_ms=BUSY_MS))
 
 
+def _hub_crash(algorithm: type[Process], base: Scenario, chance: Random) -> Scenario:
+    return base.but(crash=(Crash(process=1, at_ms=round(0.1 + chance.random() * BUSY_MS, 3)),))
+
+
 def _recovery(algorithm: type[Process], base: Scenario, chance: Random) -> Scenario:
     """Some come back, in half of the worlds with their durable fields, in half with nothing."""
     memory = chance.random() < 0.5
@@ -219,6 +223,7 @@ WORLDS: dict[Assumption, tuple[World, ...]] = {
     Assumption.RELIABLE: (_loss, _duplication, _late_copies),
     Assumption.FIFO: (_overtaking,),
     Assumption.NO_CRASHES: (_crash, _amnesia),
+    Assumption.HUB_STAYS: (_hub_crash,),
     Assumption.NO_RECOVERY: (_recovery, _amnesia),
     Assumption.KNOWN_BOUNDS: (_pause, _late_messages),
     Assumption.BOUNDED_STAY: (_long_stay,),

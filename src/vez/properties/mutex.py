@@ -54,11 +54,13 @@ def starvation_freedom(history: History) -> Verdict:
 def deadlock_freedom(history: History) -> Verdict:
     """When some want in, somebody gets in: no moment from which on there are waiters and no entries."""
     starving = _starving(history)
-    if isinstance(starving, Verdict):
-        return undecided(Property.DEADLOCK_FREEDOM, starving.evidence)
     last = max((stay.entered_at or 0 for stay in history.stays if stay.served), default=0)
     inside = [stay for stay in history.stays if stay.served and stay.left_at is None]
     stuck = history.trace.header.end == "quiet" or history.end - last >= history.trace.header.patience_us
+    if isinstance(starving, Verdict):
+        if not last or (stuck and not inside):
+            return undecided(Property.DEADLOCK_FREEDOM, starving.evidence)
+        starving = []  # they wait in a queue that moves
     if starving and not inside and stuck:
         since = max(last, min(stay.wanted_at for stay in starving))
         return broken(
@@ -204,6 +206,8 @@ def _count(count: int, noun: str) -> str:
 
 def _names(stays: list[Stay]) -> str:
     processes = sorted({stay.process for stay in stays})
+    if len(processes) > 8:
+        return f"{len(processes)} processes ({', '.join(map(str, processes[:5]))}, …)"
     word = "process" if len(processes) == 1 else "processes"
     return f"{word} {', '.join(map(str, processes))}"
 

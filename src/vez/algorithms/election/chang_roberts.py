@@ -85,11 +85,6 @@ class ChangRoberts(core.Election):
         if self.leader is not None and peer > self.leader:
             self._stand(io)  # somebody larger was there all along, beyond a partition perhaps
 
-    def _drop(self, io: Io) -> None:
-        """A message about the dead would go round for ever; who has heard nothing better stands instead."""
-        if self.leader is None or self.leader in self.suspected:
-            self._stand(io)
-
     def _stand(self, io: Io) -> None:
         self.participating = True
         io.send(self._right(io), Election(io.me))
