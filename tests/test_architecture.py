@@ -22,10 +22,12 @@ ALLOWED = {
     "detectors": {"errors"},
     "sim": {"core", "detectors", "errors"},
     "zoo": {"algorithms", "core", "errors", "sim"},
-    "lab": {"algorithms", "core", "draw", "errors", "properties", "sim", "zoo"},
+    "lab": {"algorithms", "core", "detectors", "draw", "errors", "properties", "sim", "zoo"},
     "analysis": {"algorithms", "core", "errors", "properties", "sim"},
-    "cli": {"algorithms", "analysis", "core", "draw", "errors", "lab", "properties", "sim", "zoo", "__version__"},
-}
+    "cli": {
+        "algorithms", "analysis", "core", "detectors", "draw", "errors", "lab", "properties", "sim", "zoo", "__version__",
+    },
+}  # fmt: skip
 FORBIDDEN = {"asyncio", "socket", "time", "random", "logging", "threading", "datetime", "secrets", "os", "subprocess"}
 PURE = ("core", "algorithms", "detectors")
 LONGEST_FILE = 500

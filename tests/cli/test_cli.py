@@ -152,6 +152,50 @@ def test_a_sweep_in_json(vez: Any) -> None:
     assert found["runs"] == 20
     assert found["delay"] == "uniform(0.5, 1.5)"
     assert found["properties"]["exclusion"]["verdict"] == "holds in 20 runs"
+    assert found["properties"]["fenced_exclusion"]["not_judged"] == 20
+    assert found["events"] > 20 * 40
+    assert sum(found["messages"]["by_kind"].values()) == found["messages"]["total"] > 0
+    assert found["delays"]["client"] > found["delays"]["synchronization"] > 0
+    assert "leader" not in found
+
+
+def test_a_sweep_of_elections_counts_its_leaders(vez: Any) -> None:
+    found = json.loads(vez("sim bully -n 3 --runs 5 --jobs 1 --json")[1])
+    assert found["leader"] == {"3": 5}
+
+
+def test_a_sweep_asks_whether_every_seed_ended_as_expected(vez: Any, tmp_path: Path) -> None:
+    path = SCENARIOS / "03-lease-holder-slow.toml"
+    code, out, _ = vez(f"sim --scenario {path} --runs 30 --jobs 1 --json")
+    assert code == 0
+    assert json.loads(out)["unexpected"] == []
+    other = tmp_path / "other.toml"
+    other.write_text(path.read_text().replace('holds = ["', 'holds = ["exclusion", "'))
+    code, out, _ = vez(f"sim --scenario {other} --runs 30 --jobs 1")
+    assert code == 1
+    assert "not as expected in 30 runs, first seed 0: exclusion should hold and is broken" in out
+
+
+@pytest.mark.parametrize(
+    ("network", "delay"),
+    [("", "uniform(0.5, 1.5)"), ('[network]\ndelay = "constant(1)"', "constant(1)"), ("network.delay = 2", "2.0")],
+)
+def test_a_sweep_keeps_the_delay_of_its_scenario(vez: Any, tmp_path: Path, network: str, delay: str) -> None:
+    path = tmp_path / "run.toml"
+    path.write_text(f'algorithm = "bully"\n{network}\n')
+    assert json.loads(vez(f"sim --scenario {path} --runs 2 --json")[1])["delay"] == delay
+
+
+def test_a_sweep_can_be_a_debug_run(vez: Any, tmp_path: Path) -> None:
+    path = tmp_path / "clock.py"
+    path.write_text(
+        "import itertools\nfrom vez.core import Process\nC = itertools.count()\n"
+        "class A(Process):\n    x: int = 0\n    def on_start(self, io): self.x = next(C)\n"
+    )
+    assert vez(f"sim {path} --runs 3")[0] == 0
+    code, _, err = vez(f"sim {path} --runs 3 --debug")
+    assert code == 65
+    assert "seed 0: A.on_start left x at" in err
 
 
 @pytest.mark.parametrize(

@@ -16,13 +16,15 @@ import tomli_w
 from msgspec import Meta
 
 from vez.core.assumptions import Property
-from vez.detectors import Settings
+from vez.detectors import MONITORS, Settings
 from vez.errors import BadData, MissingFile, Misuse, UnknownName
 from vez.sim.delays import MAX_MS
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
 MAX_PROCESSES = 10_000_000
 DEFAULT_DELAY = "constant(1)"
+
+DETECTORS = ("perfect", "none", *MONITORS)
 
 MAX_WHOLE = 2**53
 """Identifiers and seeds stay within what every reader of JSON keeps exactly."""

@@ -273,6 +273,7 @@ class Simulation:
             return None
         algorithm, scenario = self.algorithm, self.scenario
         patience = scenario.patience_ms
+        bound = next(iter(self.nodes.values())).process.longest_delay_ms()
         header = Header(
             vez_trace=events.FORMAT,
             algorithm=scenario.algorithm,
@@ -289,6 +290,8 @@ class Simulation:
             best_wins=getattr(algorithm, "best_wins", False),
             bypass_bound=getattr(algorithm, "bypass_bound", None),
             stay_bound_us=self._stay_bound(),
+            delay_bound_us=None if bound is None else us(bound),
+            drifting=tuple(sorted(process for process, rate in self._rates.items() if rate != 1.0)),
             patience_us=100 * self.message_us if patience is None else us(patience),
         )
         return Trace(header, tuple(self.log))
