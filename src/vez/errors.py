@@ -109,3 +109,8 @@ class BadHandler(ProtocolBug):
 
 class NotDeterministic(ProtocolBug):
     """A handler that did two different things in the same state with the same event."""
+
+
+def article(word: str) -> str:
+    """A word with its article, for messages: `a Reply`, `an Election`."""
+    return f"an {word}" if word[:1] in "AEIOaeio" else f"a {word}"

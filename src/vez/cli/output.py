@@ -13,6 +13,7 @@ import msgspec
 from rich import box
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
 from rich.table import Table
 
 from vez import draw
@@ -123,22 +124,23 @@ def print_report(report: Report) -> None:
     for name, text in report.broken_assumptions.items():
         out.print(f"[yellow]this run did not keep an assumption:[/] {name} ({escape(text)})", style="default")
     if report.verdicts:
-        out.print(_verdict_table(report, narrow=out.width < NARROW))
+        narrow = out.width < NARROW
+        out.print(_verdict_table(report, narrow=narrow))
+        for verdict in report.verdicts if narrow else ():
+            out.print(f"{verdict.name}:", Padding(escape(verdict.evidence), (0, 0, 0, 2)))
     _print_costs(out, report)
 
 
 def _verdict_table(report: Report, *, narrow: bool) -> Table:
-    """Property, verdict and evidence; on a narrow terminal the evidence has a line of its own."""
+    """Property, verdict and, where there is room, evidence."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for title in ("property", "verdict") if not narrow else ("property: verdict, evidence",):
-        table.add_column(title, overflow="fold", no_wrap=not narrow)
-    if not narrow:
-        table.add_column("evidence", overflow="fold")
+    for title in ("property", "verdict", "evidence")[: 2 if narrow else 3]:
+        table.add_column(title, overflow="fold", no_wrap=title != "evidence")
     for verdict in report.verdicts:
         unpromised = " (not promised)" if verdict.status is Status.BROKEN and not verdict.promised else ""
         style = "yellow" if unpromised else STYLES[verdict.status]
         words, evidence = f"[{style}]{verdict.words}{unpromised}[/]", escape(verdict.evidence)
-        table.add_row(*((f"{verdict.name}: {words}\n{evidence}",) if narrow else (verdict.name, words, evidence)))
+        table.add_row(verdict.name, words, *(() if narrow else (evidence,)))
     return table
 
 

@@ -20,7 +20,7 @@ from vez.core.topology import TOPOLOGIES
 from vez.errors import Misuse
 from vez.lab import load_algorithm, shrink
 from vez.lab.report import Report, disappointments, run_and_report
-from vez.sim.scenario import DETECTORS, Expect, Scenario, dumps
+from vez.sim.scenario import DETECTORS, Expect, Scenario, beside, dumps
 
 
 class SimCommand(click.Command):
@@ -162,5 +162,5 @@ def _shrink(scenario: Scenario, broken: str | None, options: dict[str, Any]) -> 
     short = shrink(scenario, load_algorithm(scenario.algorithm), broken)
     comment = f"A short run in which {broken} is broken, from seed {scenario.seed}. See it:"
     comment += f"\n    vez sim --scenario {path.name} --diagram text"
-    write_file(path, dumps(short, comment))
+    write_file(path, dumps(beside(short, path), comment))
     return path

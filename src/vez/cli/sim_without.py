@@ -19,7 +19,7 @@ from vez.lab import load_algorithm
 from vez.lab.report import run_and_report
 from vez.lab.search import Break
 from vez.lab.switches import SEEDS, shortest_break
-from vez.sim.scenario import Scenario, dumps
+from vez.sim.scenario import Scenario, beside, dumps
 
 _TAKEN = {
     "algorithm", "n", "parameters", "runs", "without", "shrink_to", "diagram", "output", "trace_file", "as_json",
@@ -68,7 +68,7 @@ def _show(options: dict[str, Any], seeds: int, found: Break | None, short: Scena
             write_file(options["trace_file"], report.trace.to_bytes())
         if options["shrink_to"]:
             comment = f"{short.algorithm} without {options['without']}: {found.property} is broken."
-            write_file(options["shrink_to"], dumps(short, comment))
+            write_file(options["shrink_to"], dumps(beside(short, options["shrink_to"]), comment))
     if options["as_json"]:
         print_json(_json(options, seeds, found, short, {name: str(path) for name, path in files.items() if path}))
     elif kind in (None, "text") or options["output"]:

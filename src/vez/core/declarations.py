@@ -7,7 +7,7 @@ from typing import Any
 
 from vez.core.assumptions import Assumption, Property
 from vez.core.topology import TOPOLOGIES, Topology
-from vez.errors import BadDeclaration
+from vez.errors import BadDeclaration, article
 
 
 def check_declarations(cls: Any) -> None:
@@ -30,6 +30,6 @@ def check_declarations(cls: Any) -> None:
                 known = {str(member): f"{words.__name__}.{member.name}" for member in words}
                 near = get_close_matches(str(word), known, n=1) or list(known)
                 raise BadDeclaration(
-                    f"{cls.__name__}: {what} names {word!r}, expected a {words.__name__}",
+                    f"{cls.__name__}: {what} names {word!r}, expected {article(words.__name__)}",
                     hint=f"use {' or '.join(known[name] for name in near)}",
                 )

@@ -15,7 +15,7 @@ from weakref import WeakSet
 
 import msgspec
 
-from vez.errors import BadDeclaration, MutableField
+from vez.errors import BadDeclaration, MutableField, article
 
 SCALARS = (int, str, bool, float, bytes, type(None))
 """The plain immutable types. bool is an int; both are named for the reader."""
@@ -49,7 +49,7 @@ def check_fields(cls: type, what: str) -> bool:
         if offender is not None:
             name = getattr(offender, "__name__", str(offender))
             raise MutableField(
-                f"{what} {cls.__name__}: field {field!r} may hold a {name}, which can change in place; "
+                f"{what} {cls.__name__}: field {field!r} may hold {article(name)}, which can change in place; "
                 f"expected int, str, bool, float, bytes, tuple, frozenset, an enum or a frozen struct",
                 hint=f"use {_INSTEAD.get(offender, 'a frozen msgspec.Struct')} instead",
             )
@@ -63,7 +63,7 @@ def _check_attributes(cls: type, what: str) -> None:
         kind = next((kind for kind in _INSTEAD if isinstance(value, kind)), None)
         if kind is not None and not name.startswith("__"):
             raise MutableField(
-                f"{what} {cls.__name__}: {name!r} is a {type(value).__name__} that everybody would share",
+                f"{what} {cls.__name__}: {name!r} is {article(type(value).__name__)} that everybody would share",
                 hint=f"declare a field with a type: {name}: {_INSTEAD[kind]} = …",
             )
 

@@ -27,6 +27,11 @@ def us(ms: float) -> int:
     return round(ms * US)
 
 
+def plain(number: float) -> str:
+    """A number as short as it can be written without losing any of it."""
+    return repr(number).removesuffix(".0")
+
+
 class Delay:
     """A distribution of durations, written as text: `constant(1)`, `uniform(0.5, 1.5)`, …"""
 
@@ -36,7 +41,7 @@ class Delay:
         self.kind = kind
         self.numbers = numbers
         self.mean_ms = mean_ms
-        self.text = f"{kind}({', '.join(f'{number:g}' for number in numbers)})"
+        self.text = f"{kind}({', '.join(map(plain, numbers))})"
 
     def __str__(self) -> str:
         return self.text

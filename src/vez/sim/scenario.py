@@ -7,6 +7,7 @@ that milliseconds read as the papers' "message times".
 
 from __future__ import annotations
 
+import os
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, dataclass_transform
@@ -254,7 +255,21 @@ def load(path: Path) -> Scenario:
         raise MissingFile(f"cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise BadData(f"{path} is not UTF-8 text: {error.reason}") from error
-    return loads(text, str(path))
+    scenario = loads(text, str(path))
+    return scenario.but(algorithm=_moved(scenario.algorithm, path.parent, Path()))
+
+
+def beside(scenario: Scenario, path: Path) -> Scenario:
+    """The scenario as it is written into a file: a path to its algorithm begins at the file's folder."""
+    return scenario.but(algorithm=_moved(scenario.algorithm, Path(), path.parent))
+
+
+def _moved(algorithm: str, start: Path, target: Path) -> str:
+    """`path/to/file.py:Class` as seen from another folder, if the file is there; names stay what they are."""
+    file, colon, name = algorithm.partition(":")
+    if not file.endswith(".py") or Path(file).is_absolute() or not (start / file).is_file():
+        return algorithm
+    return f"{os.path.relpath((start / file).resolve(), target.resolve())}{colon}{name}"
 
 
 def dumps(scenario: Scenario, comment: str = "") -> str:

@@ -20,7 +20,7 @@ from vez.core import trace as events
 from vez.core.message import Message, handler_name
 from vez.core.process import Process
 from vez.core.trace import AnyEvent, End, Header, Trace
-from vez.errors import ProtocolBug, UnhandledMessage, VezError
+from vez.errors import ProtocolBug, UnhandledMessage, VezError, article
 from vez.sim.agenda import Agenda
 from vez.sim.blame import blame
 from vez.sim.debug import run_twice
@@ -171,7 +171,7 @@ class Simulation:
             found = getattr(self.algorithm, name, None)
             if found is None:
                 raise UnhandledMessage(
-                    f"{self.algorithm.__name__} received a {kind.__name__} and has no {name}",
+                    f"{self.algorithm.__name__} received {article(kind.__name__)} and has no {name}",
                     hint=f"define {name}(self, message, sender, io)",
                 )
             self.handlers[kind] = found
