@@ -35,6 +35,7 @@ class Stay(msgspec.Struct):
     inside_us: int
     at: int = -1
     think_us: int = 0
+    asked: bool = False
 
 
 class Harness:
@@ -82,8 +83,10 @@ class Harness:
         )
 
     def crashed(self, process: int) -> None:
-        """A crash ends the stay or the wait; what was planned after it stays planned."""
-        self._current.pop(process, None)
+        """A crash ends the stay or the wait; what was not asked for yet stays planned."""
+        stay = self._current.pop(process, None)
+        if stay is not None and not stay.asked:
+            self._plans[process].appendleft(stay)
         self._inside.pop(process, None)
         self._check_idle()
 
@@ -150,6 +153,7 @@ class Harness:
 
         def want() -> None:
             now = self.world.agenda.now / US
+            stay.asked = True
             self._wanted.append(Want(process=node.me, at_ms=now, inside_ms=stay.inside_us / US))
             self.world.record(events.Wanted, node.me)
             self.world.call(node, algorithm.on_want)
@@ -178,7 +182,12 @@ class Harness:
         self.world.record(events.Wrote, process, token, accepted)
 
     def _check_idle(self) -> None:
-        """When all stays are done, the run goes on until the last messages have had time to arrive."""
+        """When all stays are done, the run goes on until the last messages have had time to arrive.
+
+        An election has no stays to wait for: it goes on until nothing is left to happen.
+        """
+        if not issubclass(self.setup.algorithm, Mutex):
+            return
         self.idle = not self._current and not any(self._plans.values())
         if self.idle:
             self.world.deadline = min(self.world.deadline, self.world.agenda.now + self._linger)

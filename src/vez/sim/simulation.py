@@ -89,6 +89,8 @@ class Simulation:
         self._chosen: list[Choice] = []
         self._choosing: defaultdict[int, int] = defaultdict(int)
         self._chance = self.stream("choose")
+        self._given_timers = {(timer.process, timer.number): timer.after_ms for timer in scenario.timer}
+        self._timers_set: defaultdict[int, int] = defaultdict(int)
         self._rates = {drift.process: drift.rate for drift in scenario.drift}
 
     def stream(self, purpose: str) -> Random:
@@ -174,7 +176,10 @@ class Simulation:
         if after_ms < 0:
             raise ProtocolBug(f"{self.algorithm.__name__} set timer {name!r} to {after_ms} ms, in the past")
         run = self._timers[node.me, name] = object()
-        key, at = (node.me, name), self.agenda.now + max(1, us(after_ms * self._rates.get(node.me, 1.0)))
+        self._timers_set[node.me] += 1
+        given = self._given_timers.get((node.me, self._timers_set[node.me]))
+        after_ms = after_ms * self._rates.get(node.me, 1.0) if given is None else given
+        key, at = (node.me, name), self.agenda.now + max(1, us(after_ms))
 
         def fire() -> None:
             if self._timers.get(key) is run:

@@ -1,0 +1,449 @@
+"""Packed: breadth-first search of a model, a batch of states at a time.
+
+Every process is a finite machine whose outcomes are remembered (`tables`), and a state is a few words
+(`store`). A batch of states is expanded one event class after another: the columns that the event looks at
+are unpacked, the outcomes looked up by fancy indexing, and the changed columns added into copies of the
+words. No handler runs in the loop once its outcome is known, and no Python object exists for a state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vez.check.local import INSIDE, Event, Transition
+from vez.check.model import CRASHES, DUPLICATES, LOSSES, MISTAKES, RECOVERIES, Model, State
+from vez.check.store import ColumnOverflow, Numbers, Store, Words
+from vez.check.tables import NONE, ChannelTable, Grid, Growing, ProcessTable, fair_name
+
+ALIVE, BLOCKS_TIME, IS_INSIDE, HAS_LED, IS_WAITING = 1, 2, 4, 8, 16
+NEVER = 1 << 60
+BATCH = 1 << 14
+"""States expanded at once: the arrays of a batch stay in the cache of a core."""
+
+
+class Candidates(NamedTuple):
+    """Successors of a batch: their words, the row of the batch they come from, and their class of fairness."""
+
+    words: Words
+    rows: Numbers
+    fair: Numbers
+
+
+class Packed:
+    """The reachable states of a model."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        n = self.n = model.n
+        self.store = Store()
+        self.processes = [ProcessTable(model, place) for place in range(n)]
+        for table in self.processes:
+            table.describe = self._describe
+            self.store.add_column(6)
+        self._initial_budget = model.configuration.budget.counts()
+        self._radix = _radices(self._initial_budget)
+        total = _product(count + 1 for count in self._initial_budget)
+        self._budget_column = self.store.add_column((total - 1).bit_length()) if total > 1 else NONE
+        self.observer_column = self.store.add_column(4) if model.observer else NONE
+        self._observed = Grid()
+        self.channels: dict[int, ChannelTable] = {}
+        self._visible: dict[tuple[int, Any], int] = {}
+        self._visibles: list[tuple[int, Any]] = []
+        self.fair_numbers: dict[tuple[Any, ...], int] = {}
+        self._words: Words = []
+        self._found: list[Candidates] = []
+        self._unpacked: dict[int, Numbers] = {}
+        self.bugs: list[tuple[int, str]] = []
+
+    # From and to the model's states.
+
+    def pack(self, state: State) -> list[int]:
+        """A state as its words."""
+        values: dict[int, int] = {}
+        for place, number in enumerate(state.locals):
+            values[place] = self.processes[place].index(number)
+        for channel, content in enumerate(state.channels):
+            if content or channel in self.channels:
+                table = self._channel(channel)
+                values[table.column] = table.index(content)
+        if self._budget_column >= 0:
+            values[self._budget_column] = sum(r * count for r, count in zip(self._radix, state.budget, strict=True))
+        if self.observer_column >= 0:
+            values[self.observer_column] = state.observer
+        words = [0] * len(self.store.words)
+        for place, value in values.items():
+            self._check_width(place, value)
+            column = self.store.columns[place]
+            words[column.word] |= value << int(column.shift)
+        return words
+
+    def unpack(self, number: int) -> State:
+        """A stored state, in the model's terms."""
+        words = self.store.slice(number, number + 1)
+
+        def get(place: int) -> int:
+            return int(self.store.values(words, place)[0])
+
+        locals_ = tuple(table.numbers[get(place)] for place, table in enumerate(self.processes))
+        contents: list[tuple[int, ...]] = [()] * (self.n * self.n)
+        for channel, table in self.channels.items():
+            contents[channel] = table.contents[get(table.column)]
+        budget = self._initial_budget
+        if self._budget_column >= 0:
+            value = get(self._budget_column)
+            budget = tuple(value // r % (most + 1) for r, most in zip(self._radix, budget, strict=True))
+        observer = get(self.observer_column) if self.observer_column >= 0 else 0
+        return State(locals_, tuple(contents), budget, observer)
+
+    def insert_initial(self) -> None:
+        """Put the initial states into the store."""
+        for state in self.model.initial():
+            self.retry(lambda state=state: self._insert_one(state))  # type: ignore[misc]
+
+    def _insert_one(self, state: State) -> None:
+        words = [np.array([word], dtype=np.uint64) for word in self.pack(state)]
+        self.store.insert(words, np.array([self.store.count]))
+
+    def retry(self, action: Callable[[], Any]) -> Any:
+        """Do it again, with wider columns, until everything fits."""
+        while True:
+            try:
+                return action()
+            except ColumnOverflow as overflow:
+                place, bits = overflow.args
+                self.store.widen({place: bits + (2 if bits > 4 else 1)})
+
+    # One batch.
+
+    def expand(self, low: int, high: int) -> tuple[Candidates, np.ndarray[Any, np.dtype[np.bool_]]]:
+        """All successors of a range of states, and which of them must go on by fairness."""
+        self._words = self.store.slice(low, high)
+        self._unpacked, self._found = {}, []
+        size = high - low
+        must = np.zeros(size, dtype=bool)
+        quiet = np.ones(size, dtype=bool) if self.model.configuration.synchronous else None
+        for place in range(self.n):
+            self._spontaneous(place, must, quiet)
+        for channel in sorted(self.channels):
+            self._deliveries(self.channels[channel], must, quiet)
+        if self.model.configuration.detector:
+            self._detector(must, quiet)
+        self._faults()
+        if quiet is not None:
+            self._advance(np.flatnonzero(quiet), must)
+        return self._joined(), must
+
+    def _joined(self) -> Candidates:
+        parts = self._found
+        width = len(self.store.words)
+        for words, _, _ in parts:  # a channel first used in this batch may have opened a new word
+            words.extend(np.zeros(len(words[0]), dtype=np.uint64) for _ in range(width - len(words)))
+        empty = np.zeros(0, dtype=np.int64)
+        return Candidates(
+            [np.concatenate([part.words[w] for part in parts] or [empty.view(np.uint64)]) for w in range(width)],
+            np.concatenate([part.rows for part in parts] or [empty]),
+            np.concatenate([part.fair for part in parts] or [empty]),
+        )
+
+    def column(self, place: int) -> Numbers:
+        """One column of the batch."""
+        found = self._unpacked.get(place)
+        if found is None:
+            if self.store.columns[place].word >= len(self._words):
+                return np.zeros(len(self._words[0]), dtype=np.int64)
+            found = self._unpacked[place] = self.store.values(self._words, place)
+        return found
+
+    def _spontaneous(self, place: int, must: Any, quiet: Any) -> None:
+        table, locals_ = self.processes[place], self.column(place)
+        if quiet is not None:
+            quiet &= (table.marks.array[locals_] & BLOCKS_TIME) == 0
+        heads = table.heads(("spontaneous",), locals_, lambda local: self._own_events(place, local))
+        rows = np.flatnonzero(heads >= 0)
+        self._emit(place, rows, heads[rows], must=must)
+
+    def _deliveries(self, channel: ChannelTable, must: Any, quiet: Any) -> None:
+        contents = self.column(channel.column)
+        rows_with = np.flatnonzero(contents)
+        if not rows_with.size:
+            return
+        must[rows_with] = True
+        if quiet is not None:
+            quiet[rows_with] = False
+        for way in range(len(channel.options)):
+            message, rest = channel.options[way]
+            rows = rows_with
+            held = contents[rows]
+            taken = message.array[held]
+            if way:
+                keep = taken >= 0
+                rows, held, taken = rows[keep], held[keep], taken[keep]
+            locals_ = self.column(channel.to)[rows]
+            heads = channel.deliveries.look_up(
+                locals_, taken, lambda local, message: self._delivery(channel, local, message)
+            )
+            fair = self._delivery_class(channel, taken)
+            after = rest.array[held]
+            self._emit(channel.to, rows, heads, fair=fair, changes=[(channel.column, held, after)])
+            if channel.sender != channel.to:
+                self._message_faults(channel, rows, heads, held, after)
+
+    def _message_faults(
+        self, channel: ChannelTable, rows: Numbers, heads: Numbers, held: Numbers, after: Numbers
+    ) -> None:
+        alive = self._marked(channel.to, ALIVE)[rows]
+        for which in (LOSSES, DUPLICATES) if self._budget_column >= 0 else ():
+            chosen = np.flatnonzero(alive & self._has(which)[rows])
+            if not chosen.size:
+                continue
+            spent = self._spend(which, rows[chosen])
+            if which == LOSSES:
+                self._write(rows[chosen], [(channel.column, held[chosen], after[chosen]), spent], None)
+            else:
+                self._emit(channel.to, rows[chosen], heads[chosen], changes=[spent])
+
+    def _detector(self, must: Any, quiet: Any) -> None:
+        for place in range(self.n):
+            table, locals_ = self.processes[place], self.column(place)
+            alive = self._marked(place, ALIVE)
+            for other in range(self.n):
+                if other == place:
+                    continue
+                peer = self.model.ids[other]
+                told = table.heads(("told", peer), locals_, partial(self._is_told, table, peer)) > 0
+                lives = self._marked(other, ALIVE)
+                heard = self._heard_out(other)
+                for kind, when in (("suspect", ~told & ~lives), ("trust", told & lives)):
+                    rows = np.flatnonzero(alive & when & heard)
+                    must[rows] = True
+                    if quiet is not None:
+                        quiet[rows] = False
+                    self._event(place, rows, (kind, peer), fair=self._class((kind, peer, place)))
+                if self._initial_budget[MISTAKES]:
+                    rows = np.flatnonzero(alive & ~told & lives & self._has(MISTAKES))
+                    self._event(place, rows, ("suspect", peer), changes=[self._spend(MISTAKES, rows)])
+
+    def _heard_out(self, place: int) -> Any:
+        """Where the detector may speak of a process: with known bounds, after its last message has arrived."""
+        heard = np.ones(len(self._words[0]), dtype=bool)
+        if self.model.configuration.synchronous:
+            for channel in self.channels.values():
+                if channel.sender == place:
+                    heard &= self.column(channel.column) == 0
+        return heard
+
+    def _faults(self) -> None:
+        for place in range(self.n):
+            alive = self._marked(place, ALIVE)
+            if self._initial_budget[CRASHES]:
+                rows = np.flatnonzero(alive & self._has(CRASHES))
+                self._event(place, rows, ("crash",), changes=[self._spend(CRASHES, rows)])
+            if self._initial_budget[RECOVERIES]:
+                rows = np.flatnonzero(~alive & self._has(RECOVERIES))
+                for memory in (True, False) if self.model.configuration.amnesia else (True,):
+                    self._event(place, rows, ("recover", memory), changes=[self._spend(RECOVERIES, rows)])
+
+    def _advance(self, rows: Numbers, must: Any) -> None:
+        left = np.full(rows.size, NEVER, dtype=np.int64)
+        for place, table in enumerate(self.processes):
+            np.minimum(left, table.left.array[self.column(place)[rows]], out=left)
+        running = (left < NEVER) & (left > 0)
+        rows, left = rows[running], left[running]
+        for passed in np.unique(left).tolist():
+            some = rows[left == passed]
+            changes = []
+            for place, table in enumerate(self.processes):
+                before = self.column(place)[some]
+                event = ("advance", passed)
+                heads = table.heads(event, before, partial(self._after_time, place, event))
+                changes.append((place, before, table.local.array[heads]))
+            must[some] = True
+            self._write(some, changes, self._class(("advance",)))
+
+    # Writing successors.
+
+    def _event(self, place: int, rows: Numbers, event: Event, *, changes: Any = (), fair: int | None = None) -> None:
+        if rows.size:
+            table = self.processes[place]
+            before = self.column(place)[rows]
+            heads = table.heads(event, before, lambda local: self._chain(place, local, [(event, False)]))
+            self._emit(place, rows, heads, changes=list(changes), fair=fair)
+
+    def _emit(
+        self, place: int, rows: Numbers, heads: Numbers, *, changes: Any = (), fair: Any = None, must: Any = None
+    ) -> None:
+        """Follow the chains of outcomes: write one successor for each."""
+        table = self.processes[place]
+        changes = list(changes)
+        while rows.size:
+            if must is not None:
+                must[rows[table.must.array[heads] > 0]] = True
+            self._write_outcomes(table, rows, heads, changes, fair)
+            heads = table.chain.array[heads]
+            more = np.flatnonzero(heads >= 0)
+            if not more.size:
+                return
+            rows, heads = rows[more], heads[more]
+            changes = [(column, old[more], new[more]) for column, old, new in changes]
+            fair = fair[more] if isinstance(fair, np.ndarray) else fair
+
+    def _write_outcomes(self, table: ProcessTable, rows: Numbers, heads: Numbers, changes: Any, fair: Any) -> None:
+        all_changes = [(table.place, self.column(table.place)[rows], table.local.array[heads])]
+        popped = {column: new for column, _, new in changes}
+        for channel, growing in table.bursts.items():
+            burst = growing.array[heads]
+            if not burst.any():
+                continue
+            target = self.channels[channel]
+            held = popped.get(target.column)
+            held = self.column(target.column)[rows] if held is None else held
+            all_changes.append((target.column, held, target.appended.look_up(held, burst, target.append)))
+        if self.observer_column >= 0:
+            before = self.column(self.observer_column)[rows]
+            after = self._observed.look_up(before, table.visible.array[heads], self._observe)
+            all_changes.append((self.observer_column, before, after))
+        if fair is None:
+            fair = self._own_classes(table)[heads]
+        self._write(rows, [*changes, *all_changes], fair)
+
+    def _write(self, rows: Numbers, changes: Any, fair: Any) -> None:
+        words: list[Any] = [word[rows] for word in self._words]
+        for place, old, new in changes:
+            column = self.store.columns[place]
+            while column.word >= len(words):
+                words.append(np.zeros(rows.size, dtype=np.uint64))
+            most = int(new.max()) if new.size else 0
+            self._check_width(place, most)
+            words[column.word] += (new - old).view(np.uint64) << column.shift
+        if fair is None:
+            fair = NONE
+        self._found.append(Candidates(words, rows, np.broadcast_to(np.int64(fair), rows.shape)))
+
+    def _check_width(self, place: int, value: int) -> None:
+        bits = value.bit_length()
+        if bits > self.store.columns[place].bits:
+            raise ColumnOverflow(place, bits)
+
+    # Filling the tables.
+
+    def _own_events(self, place: int, local: int) -> int:
+        return self._chain(place, local, self.model.spontaneous(place, self.processes[place].numbers[local]))
+
+    def _delivery(self, channel: ChannelTable, local: int, message: int) -> int:
+        table = self.processes[channel.to]
+        number = table.numbers[local]
+        if not self.model.locals[number].alive:
+            dropped = Transition(self.model.locals[number])
+            return table.add(dropped, ("drop",), 0, {}, True)
+        event = ("deliver", self.model.ids[channel.sender], self.model.messages[channel.messages[message]])
+        return self._chain(channel.to, local, [(event, True)])
+
+    def _after_time(self, place: int, event: Event, local: int) -> int:
+        return self._chain(place, local, [(event, True)])
+
+    def _chain(self, place: int, local: int, events: list[tuple[Event, bool]]) -> int:
+        """Record all outcomes of some events, linked; the first one's number, or NONE."""
+        table, head, last = self.processes[place], NONE, NONE
+        for event, must in events:
+            for outcome in self.model.react(place, table.numbers[local], event):
+                visible = self._visible_number(place, outcome.visible)
+                number = table.add(outcome, event, visible, self._bursts(place, outcome), must)
+                if outcome.bug:
+                    self.bugs.append((place, outcome.bug))
+                if last >= 0:
+                    table.chain.array[last] = number
+                head = number if head < 0 else head
+                last = number
+        return head
+
+    def _bursts(self, place: int, outcome: Transition) -> dict[int, int]:
+        sent: dict[int, tuple[int, ...]] = {}
+        for to, message in outcome.sends:
+            channel = place * self.n + self.model.place[to]
+            sent[channel] = (*sent.get(channel, ()), self.model.message_number(message))
+        return {channel: self._channel(channel).burst(messages) for channel, messages in sent.items()}
+
+    def _channel(self, channel: int) -> ChannelTable:
+        table = self.channels.get(channel)
+        if table is None:
+            sender, to = divmod(channel, self.n)
+            table = self.channels[channel] = ChannelTable(self.model, self.store.add_column(3), sender, to)
+        return table
+
+    def _visible_number(self, place: int, visible: Any) -> int:
+        if not visible:
+            return 0
+        key = (self.model.ids[place], visible)
+        number = self._visible.setdefault(key, len(self._visible) + 1)
+        if number > len(self._visibles):
+            self._visibles.append(key)
+        return number
+
+    def _observe(self, state: int, visible: int) -> int:
+        if not visible or self.model.observer is None:
+            return state
+        return self.model.observer.after(state, *self._visibles[visible - 1])
+
+    def _describe(self, number: int) -> tuple[int, int]:
+        local = self.model.locals[number]
+        marks = ALIVE * local.alive | IS_INSIDE * (local.phase == INSIDE) | HAS_LED * bool(local.led)
+        marks |= IS_WAITING * (local.phase == 1)
+        if any(self.model.blocks_time(event) for event, _ in self.model.spontaneous(0, number)):
+            marks |= BLOCKS_TIME
+        return marks, min((left for _, left in local.timers), default=NEVER)
+
+    @staticmethod
+    def _is_told(table: ProcessTable, peer: int, local: int) -> int:
+        return int(peer in table.model.locals[table.numbers[local]].told)
+
+    # Budgets, marks and classes of fairness.
+
+    def _marked(self, place: int, mark: int) -> Any:
+        return (self.processes[place].marks.array[self.column(place)] & mark) != 0
+
+    def _has(self, which: int) -> Any:
+        left = self.column(self._budget_column) // self._radix[which]
+        return left % (self._initial_budget[which] + 1) > 0
+
+    def _spend(self, which: int, rows: Numbers) -> tuple[int, Numbers, Numbers]:
+        before = self.column(self._budget_column)[rows]
+        return self._budget_column, before, before - self._radix[which]
+
+    def _class(self, name: tuple[Any, ...]) -> int:
+        return self.fair_numbers.setdefault(name, len(self.fair_numbers))
+
+    def _delivery_class(self, channel: ChannelTable, messages: Numbers) -> Any:
+        code = channel.sender * self.n + channel.to
+        if self.model.fifo:
+            return self._class(("deliver", code))
+        names = [self._class(("deliver", code, number)) for number in channel.messages]
+        return np.array(names, dtype=np.int64)[messages]
+
+    def _own_classes(self, table: ProcessTable) -> Any:
+        known: Growing | None = getattr(table, "_fair", None)
+        if known is None:
+            known = table._fair = Growing(NONE)  # type: ignore[attr-defined]
+        for number in range(known.length, len(table.events)):
+            event = table.events[number]
+            fair = table.must.array[number] and event[0] not in ("deliver", "drop", "advance")
+            known.append(self._class(fair_name(event, table.place)) if fair else NONE)
+        return known.array
+
+
+def _radices(budget: tuple[int, ...]) -> tuple[int, ...]:
+    radices, radix = [], 1
+    for count in budget:
+        radices.append(radix)
+        radix *= count + 1
+    return tuple(radices)
+
+
+def _product(factors: Any) -> int:
+    product = 1
+    for factor in factors:
+        product *= factor
+    return product
