@@ -38,6 +38,14 @@ class Faults:
         """Whether the process has crashed and not come back."""
         return process in self._dead
 
+    def will_run(self, process: int) -> bool:
+        """Whether the process is up, or is planned to come back."""
+        now = self.world.agenda.now
+        return process not in self._dead or any(
+            crash.process == process and crash.recover_ms is not None and us(crash.recover_ms) >= now
+            for crash in self.crashes
+        )
+
     def life(self, process: int) -> int:
         """Which life of the process this is; plans of an earlier one are void."""
         return self._lives.get(process, 0)
@@ -49,12 +57,17 @@ class Faults:
         elif node.me not in self._dead:
             action()
 
-    def plan_start(self, node: Node) -> None:
+    def plan_start(self) -> None:
         """Everybody starts at time 0, in standing order; those who crash at 0 never start."""
         start = self.setup.algorithm.on_start
         if start is Process.on_start and not self.world.watched:
             return  # nothing to do and nobody to see it
-        self.world.agenda.plan(0, lambda: self.when_awake(node, lambda: self.world.call(node, start)))
+
+        def begin(node: Node) -> None:
+            self.when_awake(node, lambda: self.world.call(node, start))
+
+        for node in self.world.nodes.values():
+            self.world.agenda.plan(0, partial(begin, node))
 
     def plan(self) -> None:
         """Put every fault into the agenda."""

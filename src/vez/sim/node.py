@@ -22,10 +22,11 @@ T = TypeVar("T")
 class Node:
     """One process and its view of the world."""
 
-    __slots__ = ("me", "neighbours", "peers", "process", "right", "world")
+    __slots__ = ("agenda", "me", "neighbours", "peers", "process", "right", "world")
 
     def __init__(self, world: Simulation, me: int, right: int, process: Process) -> None:
         self.world = world
+        self.agenda = world.agenda
         self.me = me
         self.right = right
         self.process = process
@@ -85,10 +86,10 @@ class ConstantNode(Node):
     __slots__ = ()
 
     def send(self, to: int, message: Message) -> None:
-        world = self.world
-        if to == self.me:
-            world.counts[message.__class__] -= 1  # the loop counts what it delivers
-        world.agenda.outbox.append((world.by_id[to], message, self.me))
+        me = self.me
+        if to == me:
+            self.world.counts[type(message)] -= 1  # the loop counts what it delivers
+        self.agenda.outbox.append((self.world.by_id[to], message, me))
 
 
 class RandomNode(Node):
@@ -97,9 +98,8 @@ class RandomNode(Node):
     __slots__ = ()
 
     def send(self, to: int, message: Message) -> None:
-        world = self.world
+        world, agenda = self.world, self.agenda
         if to == self.me:
-            world.counts[message.__class__] -= 1
-        agenda = world.agenda
+            world.counts[type(message)] -= 1
         delivery = world.by_id[to], message, self.me
         heappush(agenda.heap, (agenda.now + world.draw(), agenda.number(), (delivery,)))

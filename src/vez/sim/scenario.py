@@ -233,4 +233,5 @@ def load(path: Path) -> Scenario:
 def dumps(scenario: Scenario, comment: str = "") -> str:
     """A scenario as TOML, with a comment above it."""
     head = "".join(f"# {line}\n" for line in comment.splitlines())
-    return head + tomli_w.dumps(msgspec.to_builtins(scenario, str_keys=True))
+    values = msgspec.to_builtins(scenario, str_keys=True)
+    return head + tomli_w.dumps({key: value for key, value in values.items() if value != {}})

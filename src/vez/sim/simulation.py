@@ -76,9 +76,7 @@ class Simulation:
         self.watched = record or debug or explain or setup.has_faults or (setup.fifo and not setup.delay.is_constant)
         self.constant_us = us(setup.delay.numbers[0]) if setup.delay.is_constant and not self.watched else 0
         make = Node if self.watched else ConstantNode if self.constant_us else RandomNode
-        self.nodes: dict[int, Node] = {
-            process: make(self, process, right, setup.process(process)) for process, right in setup.ring()
-        }
+        self.nodes: dict[int, Node] = {me: make(self, me, right, process) for me, right, process in setup.processes()}
         self.by_id = _by_id(self.nodes)
         self.network = NetworkModel(self, setup)
         self.faults = Faults(self, setup)
@@ -99,12 +97,13 @@ class Simulation:
 
     def run(self) -> Run:
         """Run to the end: nothing left to happen, the work done, or a limit met."""
-        for node in self.nodes.values():
-            self.faults.plan_start(node)
+        self.faults.plan_start()
         self.faults.plan()
         self.harness.plan()
         end, steps = self._loop()
-        ended_at = self.agenda.now if end != "time" else self.deadline
+        ended_at = self.deadline if end == "time" else self.agenda.now
+        if end == "quiet" and self.log:
+            ended_at = self.log[-1].at  # what came after was only timers that had been cancelled
         explicit = self._explicit() if self.explain else None
         recorded = self._trace(end, ended_at)
         messages = dict(sorted((kind.__name__, count) for kind, count in self.counts.items() if count))
@@ -132,7 +131,7 @@ class Simulation:
                 if node is None:
                     what()
                     continue
-                kind = what.__class__
+                kind = type(what)
                 try:
                     handler = handlers[kind]
                 except KeyError:
@@ -281,8 +280,10 @@ def _by_id(nodes: dict[int, Node]) -> dict[int, Node] | list[Node]:
     least, most = min(nodes), max(nodes)
     if least < 0 or most > 2 * len(nodes):
         return nodes
-    anybody = nodes[least]
-    return [nodes.get(process, anybody) for process in range(most + 1)]
+    dense = [nodes[least]] * (most + 1)
+    for process, node in nodes.items():
+        dense[process] = node
+    return dense
 
 
 def simulate(

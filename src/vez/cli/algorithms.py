@@ -1,0 +1,103 @@
+"""`vez algorithms`: what exists."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from typing import Any
+
+import click
+from rich.markup import escape
+from rich.table import Table
+
+from vez.algorithms import ALGORITHMS, find
+from vez.cli.output import console, print_json
+from vez.core.process import PARAMETER, Process, marked
+
+_LABEL = re.compile(r"^(Idea|Source|Assumptions|Guarantees|Messages|Deviations): +", re.MULTILINE)
+
+
+@click.command(short_help="What exists.")
+@click.argument("name", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def algorithms(name: str | None, as_json: bool) -> None:
+    """List all algorithms, or say everything about the one called NAME."""
+    if name is not None:
+        algorithm = find(name)
+        if as_json:
+            print_json(describe(algorithm))
+        else:
+            _print_one(algorithm)
+    elif as_json:
+        print_json({"algorithms": [describe(algorithm) for algorithm in ALGORITHMS.values()]})
+    else:
+        _print_all()
+
+
+def describe(algorithm: type[Process]) -> dict[str, Any]:
+    """All that an algorithm declares about itself."""
+    page = header(algorithm)
+    return {
+        "name": algorithm.name,
+        "role": algorithm.role,
+        "summary": page["Summary"],
+        "idea": page.get("Idea", ""),
+        "source": page.get("Source", ""),
+        "topology": algorithm.topology.name,
+        "assumes": [str(assumption) for assumption in algorithm.assumes],
+        "guarantees": [str(guarantee) for guarantee in algorithm.guarantees],
+        "messages": page.get("Messages", ""),
+        "deviations": page.get("Deviations", ""),
+        "parameters": {name: getattr(algorithm(), name) for name in marked(algorithm, PARAMETER)},
+        "wrong": algorithm.wrong,
+    }
+
+
+def header(algorithm: type[Process]) -> dict[str, str]:
+    """The labelled lines of the algorithm's file, each as one line of text."""
+    text = inspect.getdoc(sys.modules[algorithm.__module__]) or ""
+    parts = _LABEL.split(text)
+    found = {"Summary": " ".join(parts[0].split())}
+    for label, body in zip(parts[1::2], parts[2::2], strict=True):
+        found[label] = " ".join(body.split())
+    return found
+
+
+def _print_all() -> None:
+    out = console()
+    width = max(map(len, ALGORITHMS)) + 2
+    for role, title in (("mutex", "Mutual exclusion"), ("election", "Leader election")):
+        out.print(f"[bold]{title}[/]")
+        table = Table(box=None, show_header=False, pad_edge=False)
+        table.add_column(no_wrap=True, min_width=width)
+        table.add_column(overflow="fold")
+        for algorithm in (one for one in ALGORITHMS.values() if one.role == role):
+            page = header(algorithm)
+            assumes = ", ".join(map(str, algorithm.assumes)) or "nothing"
+            wrong = f"\n[red]wrong on purpose: {algorithm.wrong}[/]" if algorithm.wrong else ""
+            details = f"{algorithm.topology.name}; assumes {assumes}; {page.get('Source', '')}"
+            table.add_row(f"[cyan]{algorithm.name}[/]", f"{page['Summary']}{wrong}\n[dim]{escape(details)}[/]")
+        out.print(table)
+    out.print("\nvez algorithms NAME says more; vez sim NAME runs it.")
+
+
+def _print_one(algorithm: type[Process]) -> None:
+    out = console()
+    page = header(algorithm)
+    out.print(f"[bold]{algorithm.name}[/]  {page.pop('Summary')}")
+    if algorithm.wrong:
+        out.print(f"[bold red]wrong on purpose:[/] {algorithm.wrong}")
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(no_wrap=True, style="dim")
+    table.add_column(overflow="fold")
+    for label, text in page.items():
+        table.add_row(label.lower(), text)
+    table.add_row("topology", algorithm.topology.name)
+    for assumption in algorithm.assumes:
+        table.add_row(f"assumes {assumption}", assumption.meaning)
+    for guarantee in algorithm.guarantees:
+        table.add_row(f"promises {guarantee}", guarantee.meaning)
+    for name in marked(algorithm, PARAMETER):
+        table.add_row(f"parameter {name}", f"{getattr(algorithm(), name)!r}   (--set {name}=…)")
+    out.print(table)

@@ -1,0 +1,144 @@
+"""What commands print: tables for people, JSON for programs, files where asked."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from vez import draw
+from vez.errors import CannotWrite, Misuse
+from vez.lab.report import Report
+from vez.properties import Measurements, Status
+from vez.properties.measure import Summary
+
+SUFFIXES = {".txt": "text", ".mmd": "mermaid", ".mermaid": "mermaid", ".md": "mermaid", ".svg": "svg",
+            ".html": "html", ".htm": "html"}  # fmt: skip
+PIPE_WIDTH = 110
+STYLES = {
+    Status.HOLDS: "green",
+    Status.HOLDS_IN_RUNS: "green",
+    Status.BROKEN: "bold red",
+    Status.UNDECIDED: "yellow",
+    Status.NOT_JUDGED: "dim",
+}
+
+
+def console() -> Console:
+    """Standard output; plain text of a fixed width when it is not a terminal."""
+    out = Console(highlight=False)
+    return out if out.is_terminal else Console(highlight=False, width=PIPE_WIDTH)
+
+
+def print_json(value: Any) -> None:
+    """JSON on standard output, readable and in a fixed order."""
+    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+
+
+def write_file(path: Path, content: str | bytes) -> None:
+    """Write a file whole or not at all."""
+    data = content.encode() if isinstance(content, str) else content
+    temporary = ""
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)
+        os.replace(temporary, path)
+    except OSError as error:
+        if temporary and os.path.exists(temporary):
+            os.unlink(temporary)
+        raise CannotWrite(f"cannot write {path}: {error.strerror}") from error
+
+
+def diagram_format(asked: str | None, output: Path | None) -> str | None:
+    """The format of the picture: as asked, or by the suffix of the file."""
+    if asked or output is None:
+        return asked
+    kind = SUFFIXES.get(output.suffix.lower())
+    if kind is None:
+        raise Misuse(
+            f"{output}: no picture format goes with the suffix {output.suffix or '(none)'!r}",
+            hint=f"use one of {', '.join(SUFFIXES)}, or say --diagram text|mermaid|svg|html",
+        )
+    return kind
+
+
+def print_diagram(report: Report, kind: str, output: Path | None) -> None:
+    """Draw to a file or to standard output."""
+    if kind == "text":
+        terminal = console()
+        fits = terminal.width if output is None and terminal.is_terminal else PIPE_WIDTH
+        color = output is None and terminal.is_terminal and not terminal.no_color
+        picture = draw.text(report.trace, report.verdicts, width=fits, color=color)
+    else:
+        picture = draw.FORMATS[kind](report.trace, report.verdicts)
+    if output is None:
+        click.echo(picture)
+    else:
+        write_file(output, picture if picture.endswith("\n") else picture + "\n")
+
+
+def print_report(report: Report) -> None:
+    """Verdicts and measurements for people."""
+    header, out = report.trace.header, console()
+    ending = {
+        "quiet": "nothing left to happen",
+        "finished": "the work was done",
+        "time": "the time was up",
+        "events": "the limit of events was met",
+    }[header.end]
+    out.print(
+        f"[bold]{header.algorithm}[/]  {len(header.ids)} processes, {header.topology}, seed {header.seed}; "
+        f"ended at {header.ended_at / 1000:g} ms: {ending}"
+    )
+    for name, text in report.broken_assumptions.items():
+        out.print(f"[yellow]this run did not keep an assumption:[/] {name} ({text})", style="default")
+    if report.verdicts:
+        out.print(_verdict_table(report))
+    _print_costs(out, report)
+
+
+def _verdict_table(report: Report) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for title in ("property", "verdict", "evidence"):
+        table.add_column(title, overflow="fold", no_wrap=title != "evidence")
+    for verdict in report.verdicts:
+        unpromised = " (not promised)" if verdict.status is Status.BROKEN and not verdict.promised else ""
+        style = "yellow" if unpromised else STYLES[verdict.status]
+        table.add_row(verdict.name, f"[{style}]{verdict.words}{unpromised}[/]", escape(verdict.evidence))
+    return table
+
+
+def _print_costs(out: Console, report: Report) -> None:
+    cost: Measurements = report.measurements
+    kinds = ", ".join(f"{count} {kind}" for kind, count in cost.by_kind.items())
+    out.print(f"messages         {cost.messages}{f' ({kinds})' if kinds else ''}")
+    if report.trace.header.role == "election":
+        out.print(f"leader           {report.leader if report.leader is not None else 'none on whom all agree'}")
+    if cost.entries:
+        out.print(f"entries          {cost.entries}, {cost.messages_per_entry:.4g} messages each")
+        out.print(f"client delay     {_summary(cost.client_delay, 'free entries')}")
+        out.print(f"synchronization  {_summary(cost.synchronization_delay, 'hand-overs')}")
+        out.print(f"waits            {_summary(cost.waits, 'entries')}")
+    loads = {process: cost.sent[process] + cost.received[process] for process in cost.sent}
+    total = sum(loads.values())
+    if total:
+        busiest = max(loads, key=lambda process: (loads[process], -process))
+        out.print(f"busiest process  {busiest}, with {loads[busiest] / total:.0%} of all sending and receiving")
+
+
+def _summary(summary: Summary, what: str) -> str:
+    if summary.mean is None:
+        return f"none of the {what} could tell" if what != "free entries" else "no entry was free of contention"
+    return f"{summary.mean:.4g} ms (mean of {summary.count} {what}, {summary.least:g} to {summary.most:g})"

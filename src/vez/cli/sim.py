@@ -1,0 +1,150 @@
+"""`vez sim`: run an algorithm in virtual time, judge it, measure it, draw it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from vez import draw
+from vez.cli.app import EXIT_BROKEN
+from vez.cli.options import ASSIGNMENT, CRASH, CUT, DELAY, DRIFT, EDGES, ELECT, IDS, PARTITION, PAUSE, SUSPECT, WANT
+from vez.cli.output import console, diagram_format, print_diagram, print_json, print_report, write_file
+from vez.cli.sim_scenario import SWEEP_DELAY, build_scenario
+from vez.cli.sim_sweep import run_sweep
+from vez.core.topology import TOPOLOGIES
+from vez.errors import Misuse
+from vez.lab import load_algorithm, shrink
+from vez.lab.report import Report, disappointments, run_and_report
+from vez.sim.scenario import Expect, Scenario, dumps
+
+
+class SimCommand(click.Command):
+    """Remembers what was typed, so that a sweep can say how to run one of its seeds."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta["vez.typed"] = list(args)
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=SimCommand, short_help="Run an algorithm in virtual time.")
+@click.argument("algorithm", required=False)
+@click.option("-n", type=click.IntRange(1), help="Number of processes, identified 1 to N.  [default: 5]")
+@click.option("--ids", type=IDS, help="Identifiers instead, in ring order.")
+@click.option("--topology", type=click.Choice(sorted(TOPOLOGIES)), help="Instead of the algorithm's own.")
+@click.option("--edges", type=EDGES, help="The channels of a graph, 1-2,2-3.")
+@click.option("--set", "parameters", type=ASSIGNMENT, multiple=True, help="A parameter of the algorithm: lease_ms=5.")
+@click.option("--scenario", type=click.Path(path_type=Path), help="Read all of this from a TOML file first.")
+@click.option("--seed", type=int, help="Decides everything random.  [default: 0]")
+@click.option("--until", type=click.FloatRange(0), help="Stop at this virtual time, in ms.  [default: 1000]")
+@click.option(
+    "--delay", type=DELAY, help="Of a message: 1, uniform(0.5,1.5), exponential(1), lognormal(1,0.5), pareto(0.5,2)."
+)
+@click.option("--fifo/--no-fifo", default=None, help="Whether channels keep the order.  [default: as assumed]")
+@click.option("--loss", type=click.FloatRange(0, 1), help="Chance that a message is lost.")
+@click.option("--duplicate", type=click.FloatRange(0, 1), help="Chance that a message arrives twice.")
+@click.option("--reorder", type=click.FloatRange(0, 1), help="Chance that a message is held up and overtaken.")
+@click.option("--requests", type=click.IntRange(0), help="Mutex: how often each process wants in.  [default: 2]")
+@click.option("--think", type=DELAY, help="Mutex: the time before each want.  [default: uniform(0, 20)]")
+@click.option("--inside", type=DELAY, help="Mutex: the time inside.  [default: uniform(1, 3)]")
+@click.option("--want", type=WANT, multiple=True, help="Mutex: 2@0+3, process 2 wants in at 0 ms for 3 ms.")
+@click.option(
+    "--elect", type=ELECT, multiple=True, help="Election: 2@5, process 2 starts one at 5 ms.  [default: all at 0]"
+)
+@click.option("--crash", type=CRASH, multiple=True, help="3@7, back at 15: 3@7..15, with nothing: 3@7..15:amnesia.")
+@click.option("--pause", type=PAUSE, multiple=True, help="2@5+10: process 2 stands still at 5 ms for 10 ms.")
+@click.option("--partition", type=PARTITION, multiple=True, help="1,2|3@5..20: two sides that do not hear each other.")
+@click.option("--cut", type=CUT, multiple=True, help="1>2@5..20: a channel that carries nothing, one way.")
+@click.option("--drift", type=DRIFT, multiple=True, help="2=1.5: process 2's timers take 1.5 times as long.")
+@click.option("--suspect", type=SUSPECT, multiple=True, help="1:3@5..9: process 1 wrongly believes that 3 is dead.")
+@click.option("--crashes", type=click.IntRange(0), help="So many random crashes.")
+@click.option("--recoveries", type=click.IntRange(0), help="So many of them come back.")
+@click.option("--pauses", type=click.IntRange(0), help="So many random pauses.")
+@click.option("--partitions", type=click.IntRange(0), help="So many random partitions.")
+@click.option(
+    "--runs", type=click.IntRange(1), help=f"Sweep over this many seeds; delay then defaults to {SWEEP_DELAY}."
+)
+@click.option("--jobs", type=click.IntRange(1), help="Processes for a sweep.  [default: all cores]")
+@click.option(
+    "--shrink",
+    "shrink_to",
+    type=click.Path(path_type=Path),
+    help="Write a broken run, made short, to this scenario file.",
+)
+@click.option("--diagram", type=click.Choice(sorted(draw.FORMATS)), help="Draw the run.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="The picture's file; its suffix can choose the format."
+)
+@click.option("--trace", "trace_file", type=click.Path(path_type=Path), help="Save the trace for `vez show`.")
+@click.option("--debug", is_flag=True, help="Run every handler twice and refuse those that are not deterministic.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
+def sim(context: click.Context, /, **options: Any) -> int:
+    """Run ALGORITHM in virtual time, then judge, measure and draw the run.
+
+    ALGORITHM is a name from `vez algorithms`, or a class of your own: path/to/file.py:Class. The same
+    options and seed give the same run on any machine. Exit code 1 says that a promised property is broken
+    (or that a scenario did not end as it expects).
+
+    \b
+    vez sim ricart-agrawala -n 4 --diagram text
+    vez sim coordinator-lease -n 3 --want 2@0+30 --want 3@1 -o slow.html
+    vez sim bully -n 5 --crash 5@20
+    vez sim token-ring --runs 1000 --crashes 1 --shrink lost-token.toml
+    """
+    scenario = build_scenario(options)
+    if options["runs"]:
+        typed = context.meta["vez.typed"]
+        return run_sweep(scenario, options, typed, lambda failing, broken: _shrink(failing, broken, options))
+    algorithm = load_algorithm(scenario.algorithm)
+    kind = diagram_format(options["diagram"], options["output"])
+    if options["as_json"] and kind and options["output"] is None:
+        raise Misuse("--json and --diagram both want standard output", hint="give the picture a file with -o")
+    report = run_and_report(scenario, algorithm, debug=options["debug"])
+    if options["trace_file"]:
+        write_file(options["trace_file"], report.trace.to_bytes())
+    missed = disappointments(scenario.expect, report)
+    broken = next((verdict.name for verdict in report.broken if verdict.promised), None)
+    shrunk = None
+    if options["shrink_to"]:
+        shrunk = _shrink(scenario, broken or next((verdict.name for verdict in report.broken), None), options)
+    _show(report, kind, options, missed, shrunk)
+    if scenario.expect != Expect():
+        return EXIT_BROKEN if missed else 0
+    return EXIT_BROKEN if broken else 0
+
+
+def _show(report: Report, kind: str | None, options: dict[str, Any], missed: list[str], shrunk: Path | None) -> None:
+    output: Path | None = options["output"]
+    if kind:
+        print_diagram(report, kind, output)
+    if options["as_json"]:
+        found = report.to_json()
+        files = {"diagram": output, "trace": options["trace_file"], "shrunk": shrunk}
+        found["files"] = {name: str(path) for name, path in files.items() if path}
+        found["unexpected"] = missed
+        print_json(found)
+        return
+    if kind and kind != "text" and output is None:
+        return  # only the picture, so that it can be piped
+    print_report(report)
+    out = console()
+    for line in missed:
+        out.print(f"[bold red]not as expected:[/] {line}")
+    for path in (output, options["trace_file"], shrunk):
+        if path:
+            out.print(f"wrote {path}", soft_wrap=True)
+
+
+def _shrink(scenario: Scenario, broken: str | None, options: dict[str, Any]) -> Path | None:
+    """Write the broken run, made short. Nothing is written when nothing is broken."""
+    if broken is None:
+        click.echo("vez: nothing is broken, so there is nothing to shrink", err=True)
+        return None
+    path: Path = options["shrink_to"]
+    short = shrink(scenario, load_algorithm(scenario.algorithm), broken)
+    comment = f"A short run in which {broken} is broken, from seed {scenario.seed}. See it:"
+    comment += f"\n    vez sim --scenario {path.name} --diagram text"
+    write_file(path, dumps(short, comment))
+    return path

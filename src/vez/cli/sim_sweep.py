@@ -1,0 +1,116 @@
+"""`vez sim --runs N`: the sweep over seeds, with its progress bar."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from vez.cli.app import EXIT_BROKEN
+from vez.cli.output import console, print_json
+from vez.errors import Misuse
+from vez.lab import sweep
+from vez.lab.sweep import Sweep
+from vez.sim.scenario import Scenario
+from vez.sim.setup import DEFAULT_N
+
+_DROPPED = {"--runs": 1, "--jobs": 1, "--seed": 1, "--delay": 1, "--shrink": 1, "--json": 0}
+"""The options of a sweep that its single runs do not take, with the number of their values."""
+
+
+def run_sweep(
+    scenario: Scenario,
+    options: dict[str, Any],
+    typed: list[str],
+    shrink_run: Callable[[Scenario, str | None], Path | None],
+) -> int:
+    """Sweep, report, and give the exit code."""
+    for name in ("diagram", "output", "trace_file", "debug"):
+        if options[name]:
+            raise Misuse("a sweep of many runs draws and saves none", hint="run one of its seeds with --seed")
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("runs", total=options["runs"])
+
+        def progress(done: int, broken: int) -> None:
+            bar.update(task, completed=done, description=f"runs ({broken} broken)" if broken else "runs")
+
+        result = sweep(scenario, options["runs"], jobs=options["jobs"], progress=progress)
+    first = result.first_broken
+    shrunk = None
+    if options["shrink_to"]:
+        failing = scenario if first is None or first.seed is None else scenario.but(seed=first.seed)
+        shrunk = shrink_run(failing, first.name if first else None)
+    if options["as_json"]:
+        print_json(_json(result, shrunk))
+    else:
+        _print(result, typed, shrunk)
+    return EXIT_BROKEN if any(tally.broken and tally.promised for tally in result.tallies) else 0
+
+
+def _json(result: Sweep, shrunk: Path | None) -> dict[str, Any]:
+    scenario = result.scenario
+    return {
+        "algorithm": scenario.algorithm,
+        "n": scenario.n or len(scenario.ids) or DEFAULT_N,
+        "seed": scenario.seed,
+        "runs": result.runs,
+        "delay": str(scenario.network.delay),
+        "messages": {"total": result.messages},
+        "properties": {
+            tally.name: {
+                "verdict": tally.words,
+                "status": tally.status,
+                "promised": tally.promised,
+                "broken": tally.broken,
+                "undecided": tally.undecided,
+                "seed": tally.seed,
+                "evidence": tally.evidence,
+            }
+            for tally in result.tallies
+        },
+        "files": {"shrunk": str(shrunk)} if shrunk else {},
+    }
+
+
+def _print(result: Sweep, typed: list[str], shrunk: Path | None) -> None:
+    out, scenario = console(), result.scenario
+    last = scenario.seed + result.runs - 1
+    out.print(
+        f"[bold]{scenario.algorithm}[/]  {result.runs:,} runs, seeds {scenario.seed} to {last}, "
+        f"delay {scenario.network.delay}, {result.messages:,} messages"
+    )
+    width = max((len(tally.name) for tally in result.tallies), default=0)
+    for tally in result.tallies:
+        bad = "bold red" if tally.promised else "yellow"
+        style = bad if tally.broken else "yellow" if tally.undecided else "green"
+        promise = "" if tally.promised else " (not promised)"
+        out.print(f"  {tally.name:<{width}}  [{style}]{tally.words}[/]{promise}")
+        if tally.broken:
+            out.print(f"  {'':<{width}}  seed {tally.seed}: {tally.evidence}")
+    first = result.first_broken
+    if first is not None:
+        again = _again(typed, str(scenario.network.delay), first.seed or 0)
+        out.print(f"\nsee it:     {again} --diagram text", soft_wrap=True)
+        if not shrunk:
+            out.print("make short: the same sweep with --shrink FILE.toml")
+    if shrunk:
+        out.print(f"made short: vez sim --scenario {shlex.quote(str(shrunk))} --diagram text", soft_wrap=True)
+
+
+def _again(typed: list[str], delay: str, seed: int) -> str:
+    """The command line of one seed of a sweep: what was typed, less what only a sweep takes."""
+    kept: list[str] = []
+    words = iter(typed)
+    for word in words:
+        flag, equals, _ = word.partition("=")
+        if flag in _DROPPED:
+            for _ in range(0 if equals else _DROPPED[flag]):
+                next(words, None)
+        else:
+            kept.append(word)
+    return shlex.join(["vez", "sim", *kept, "--delay", delay, "--seed", str(seed)])

@@ -1,0 +1,71 @@
+"""Traces on disk: written and read back, and every malformed line refused with its number."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from vez.algorithms import find
+from vez.core import trace as traces
+from vez.core.trace import Sent, Trace, decode, label
+from vez.errors import BadData, CannotWrite, MissingFile
+from vez.sim import Scenario, simulate
+from vez.sim.scenario import Nemesis, Network
+
+
+@pytest.fixture
+def trace() -> Trace:
+    scenario = Scenario(
+        algorithm="coordinator-lease",
+        n=4,
+        network=Network(loss=0.1, duplicate=0.1),
+        nemesis=Nemesis(crashes=1, recoveries=1, pauses=1, partitions=1),
+    )
+    found = simulate(scenario, find("coordinator-lease")).trace
+    assert found is not None
+    return found
+
+
+def test_a_trace_survives_the_disk(trace: Trace, tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    traces.save(trace, path)
+    assert traces.load(path) == trace
+    assert traces.load(path).to_bytes() == path.read_bytes()
+
+
+def test_labels_read_as_people_write_them() -> None:
+    assert label(Sent(0, 1, 1, 2, "Request", {"timestamp": 41})) == "Request(41)"
+    assert label(Sent(0, 1, 1, 2, "Collect", {"ids": [3, 1], "round": 2})) == "Collect([3,1], 2)"
+    assert label(Sent(0, 1, 1, 2, "Reply")) == "Reply"
+
+
+HEADER = b'{"vez_trace":1,"algorithm":"x","role":"mutex","ids":[1,2],"topology":"complete"}\n'
+
+
+@pytest.mark.parametrize(
+    ("raw", "complaint"),
+    [
+        (b"", "is empty"),
+        (b"not json\n", "line 1"),
+        (b'{"vez_trace":99,"algorithm":"x","role":"mutex","ids":[1],"topology":"ring"}\n', "format 99"),
+        (HEADER + b'{"event":"wanted","at":0}\n', "line 2"),
+        (HEADER + b'{"event":"wanted","at":0,"process":1}\n{"event":"nonsense","at":1,"process":1}\n', "line 3"),
+        (HEADER + b'{"event":"wanted","at":0,"process":7}\n', "no process 7"),
+        (HEADER + b'{"event":"wanted","at":5,"process":1}\n{"event":"left","at":4,"process":1}\n', "backwards"),
+        (HEADER + b'{"event":"delivered","at":0,"process":1,"number":3}\n', "never sent"),
+        (HEADER + b'{"event":"sent","at":0,"process":1,"number":3,"to":9,"kind":"R"}\n', "no process 9"),
+        (HEADER + b'{"event":"lost","at":0,"process":1,"number":3,"reason":"magic"}\n', "line 2"),
+        (HEADER + b"\xff\xfe\n", "line 2"),
+    ],
+)
+def test_malformed_traces_are_refused_with_the_line(raw: bytes, complaint: str) -> None:
+    with pytest.raises(BadData, match=complaint):
+        decode(raw, "run.jsonl")
+
+
+def test_files_that_are_not_there(trace: Trace, tmp_path: Path) -> None:
+    with pytest.raises(MissingFile):
+        traces.load(tmp_path / "missing")
+    with pytest.raises(CannotWrite):
+        traces.save(trace, tmp_path / "no" / "folder")

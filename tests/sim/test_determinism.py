@@ -1,0 +1,94 @@
+"""Same seed, same trace: on any machine, under any PYTHONHASHSEED, watched or not, replayed or not."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+
+import pytest
+
+from vez.algorithms import ALGORITHMS, find
+from vez.sim import Scenario, simulate
+from vez.sim.scenario import Nemesis, Network
+
+STORM = {
+    "network": Network(delay="exponential(1)", loss=0.05, duplicate=0.05, reorder=0.1),
+    "nemesis": Nemesis(crashes=2, recoveries=1, pauses=1, partitions=1),
+}
+PROGRAM = """
+import hashlib, sys
+from vez.algorithms import ALGORITHMS
+from vez.sim import Scenario, simulate
+from vez.sim.scenario import Nemesis, Network
+for name, algorithm in sorted(ALGORITHMS.items()):
+    network = Network(delay="lognormal(1, 0.7)", loss=0.05, duplicate=0.05, reorder=0.1)
+    nemesis = Nemesis(crashes=2, recoveries=1, pauses=1, partitions=1)
+    run = simulate(Scenario(algorithm=name, n=5, seed=11, network=network, nemesis=nemesis), algorithm)
+    print(name, hashlib.sha256(run.trace.to_bytes()).hexdigest())
+"""
+
+
+def storm(name: str, seed: int) -> Scenario:
+    return Scenario(algorithm=name, n=5, seed=seed, **STORM)
+
+
+@pytest.mark.parametrize("hash_seed", ["0", "1", "4242"])
+def test_the_hash_seed_does_not_matter(hash_seed: str) -> None:
+    environment = os.environ | {"PYTHONHASHSEED": hash_seed}
+    run = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True)
+    environment["PYTHONHASHSEED"] = "99"
+    again = subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True)
+    assert run.stdout == again.stdout
+    assert len(run.stdout.splitlines()) == len(ALGORITHMS)
+
+
+def test_a_known_trace_has_known_bytes() -> None:
+    """A trace must not change from release to release without somebody noticing."""
+    run = simulate(
+        Scenario(algorithm="ricart-agrawala", n=3, seed=7, network=Network(delay="uniform(0.5, 1.5)")),
+        find("ricart-agrawala"),
+    )
+    assert run.trace is not None
+    assert hashlib.sha256(run.trace.to_bytes()).hexdigest() == KNOWN
+
+
+KNOWN = "b7094740899cca1c179736fd480ee0e0cd99a9eba947dded1064a4b6f1d2c3a6"
+
+
+@pytest.mark.parametrize("name", sorted(ALGORITHMS))
+@pytest.mark.parametrize("delay", ["constant(1)", "uniform(0.5, 1.5)"])
+def test_watching_changes_nothing(name: str, delay: str) -> None:
+    for seed in range(20):
+        scenario = Scenario(algorithm=name, n=6, seed=seed, network=Network(delay=delay, fifo=False))
+        watched = simulate(scenario, find(name))
+        alone = simulate(scenario, find(name), record=False)
+        assert (alone.messages, alone.leaders, alone.end) == (watched.messages, watched.leaders, watched.end)
+
+
+@pytest.mark.parametrize("name", sorted(ALGORITHMS))
+def test_debug_runs_give_the_same_trace(name: str) -> None:
+    for seed in range(10):
+        assert (
+            simulate(storm(name, seed), find(name), debug=True).trace == simulate(storm(name, seed), find(name)).trace
+        )
+
+
+@pytest.mark.parametrize("name", sorted(ALGORITHMS))
+def test_a_run_written_down_replays_event_by_event(name: str) -> None:
+    for seed in range(40):
+        run = simulate(storm(name, seed), find(name), explain=True)
+        assert run.explicit is not None
+        assert run.trace is not None
+        again = simulate(run.explicit.but(seed=seed + 1), find(name))
+        assert again.trace is not None
+        assert again.trace.events == run.trace.events, f"seed {seed}"
+
+
+def test_different_seeds_give_different_runs() -> None:
+    traces = {
+        simulate(Scenario(algorithm="ricart-agrawala", seed=seed), find("ricart-agrawala")).trace.to_bytes()
+        for seed in range(20)
+    }  # type: ignore[union-attr]
+    assert len(traces) == 20
