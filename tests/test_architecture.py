@@ -20,8 +20,9 @@ ALLOWED = {
     "properties": {"core", "errors"},
     "draw": {"core", "properties", "errors"},
     "sim": {"core", "errors"},
+    "check": {"core", "errors", "properties", "sim"},
     "lab": {"algorithms", "core", "draw", "errors", "properties", "sim"},
-    "cli": {"algorithms", "core", "draw", "errors", "lab", "properties", "sim", "__version__"},
+    "cli": {"algorithms", "check", "core", "draw", "errors", "lab", "properties", "sim", "__version__"},
 }
 FORBIDDEN = {"asyncio", "socket", "time", "random", "logging", "threading", "datetime", "secrets", "os", "subprocess"}
 PURE = ("core", "algorithms")

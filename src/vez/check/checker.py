@@ -10,7 +10,7 @@ from vez.check.configuration import Configuration
 from vez.check.liveness import LIVENESS, Failure, Liveness
 from vez.check.model import Model
 from vez.check.observers import KINDS, Watch
-from vez.check.path import CannotReplay, Path, Replay, walk
+from vez.check.path import CannotReplay, Path, Replay, describe, walk
 from vez.check.search import Limits, Progress, Search
 from vez.core.assumptions import Property
 from vez.core.trace import Trace
@@ -33,6 +33,8 @@ class Counterexample(msgspec.Struct, frozen=True):
     trace: Trace
     verdict: Verdict
     """The judge's own words on the replayed run."""
+    words: tuple[str, ...] = ()
+    """Each step in words."""
 
     @property
     def steps(self) -> int:
@@ -128,6 +130,8 @@ def _failure(search: Search, liveness: Liveness, name: Property) -> Failure | No
         return Failure(search.broken[name])
     if name not in LIVENESS:
         return None
+    if search.model.machine.cut:
+        return None  # a run that seems to end may go on beyond the bound
     if search.complete:
         return liveness.failure(name)
     return next((Failure(s) for s in search.end_states().tolist() if liveness.fails_at_end(name, s)), None)
@@ -135,6 +139,9 @@ def _failure(search: Search, liveness: Liveness, name: Property) -> Failure | No
 
 def _unbroken(search: Search, name: Property) -> Verdict:
     count = search.packed.store.count
+    if name in LIVENESS and search.model.machine.cut:
+        words = "what must happen some day may happen beyond the bound on a field"
+        return Verdict(name=name, status=Status.NOT_JUDGED, evidence=words)
     if search.complete:
         return Verdict(name=name, status=Status.HOLDS, evidence=f"in all {count:,} states")
     return Verdict(
@@ -177,11 +184,13 @@ def _counterexample(search: Search, liveness: Liveness, name: Property, failure:
             hint="please report this with the command that you ran",
         )
     if verdict.status is not Status.BROKEN:
-        words = "this goes on for ever, and the live processes never settle on one good leader"
-        verdict = msgspec.structs.replace(verdict, evidence=words)
+        endless = "this goes on for ever, and the live processes never settle on one good leader"
+        verdict = msgspec.structs.replace(verdict, evidence=endless)
     else:
         scenario = scenario.but(expect=Expect(broken=(str(name),)))
-    return Counterexample(path, scenario, trace, msgspec.structs.replace(verdict, status=Status.BROKEN))
+    broken = msgspec.structs.replace(verdict, status=Status.BROKEN)
+    words = tuple(describe(search.model, step) for step in steps)
+    return Counterexample(path, scenario, trace, broken, words)
 
 
 def _way_to(search: Search, state: int) -> list[int]:

@@ -15,6 +15,9 @@ from vez.sim.scenario import Detector, Elect, Scenario, Workload
 from vez.sim.setup import Setup
 
 DEFAULT_N = 3
+FOREVER = -1
+"""As a number of requests: whoever has left may want in again, without end."""
+
 BUDGETS = ("crashes", "recoveries", "losses", "duplicates", "mistakes")
 
 
@@ -56,12 +59,18 @@ class Configuration:
         timeouts: bool = False,
         amnesia: bool = False,
         without: tuple[str, ...] = (),
+        bounds: dict[str, int] | None = None,
     ) -> None:
         if scenario.n is None and not scenario.ids:
             scenario = scenario.but(n=max(DEFAULT_N, algorithm.smallest()))
         dropped = _assumptions(algorithm, without)
         self.algorithm = algorithm
         self.dropped = dropped
+        self.bounds = bounds or {}
+        """Fields and the largest value up to which they are followed: what lies beyond is not explored."""
+        for field in self.bounds:
+            if field not in algorithm.__struct_fields__:
+                raise UnknownName(f"field of {algorithm.name}", field, algorithm.__struct_fields__)
         self.budget = _widen(budget or Budget(), dropped)
         self.amnesia = amnesia
         """A process may also come back without its durable fields."""
@@ -85,7 +94,7 @@ class Configuration:
 
     def _requests(self, scenario: Scenario, requests: int) -> dict[int, int]:
         """How often each process wants in, or is asked to elect."""
-        if requests < 0:
+        if requests < FOREVER:
             raise Misuse(f"requests must not be negative, found {requests}")
         if issubclass(self.algorithm, Mutex):
             wanting = [want.process for want in scenario.want]
@@ -101,13 +110,15 @@ class Configuration:
     def words(self) -> str:
         """The configuration in a line, for verdicts: they hold for it and for nothing else."""
         role = "request" if issubclass(self.algorithm, Mutex) else "election"
-        most = max(self.requests.values(), default=0)
+        most = max(self.requests.values(), key=abs, default=0)
+        often = "requests without end" if most < 0 else f"{most} {role}{'s' * (most != 1)}"
         who = sum(bool(count) for count in self.requests.values())
-        asked = f"{who} starter{'s' * (who != 1)}" if role == "election" else f"{most} {role}{'s' * (most != 1)} each"
+        asked = f"{who} starter{'s' * (who != 1)}" if role == "election" else f"{often} each"
         parts = [f"n={len(self.ids)}", asked, "FIFO channels" if self.fifo else "any order of delivery"]
         if any(name.startswith("on_timer_") for name in dir(self.algorithm)):
             parts.append("timers when all is quiet" if self.synchronous else "timers at any moment")
         parts.append(self.budget.words() + (", memory may be lost" if self.amnesia else ""))
+        parts += [f"{field} up to {most}" for field, most in sorted(self.bounds.items())]
         return ", ".join(parts)
 
     def replayable(self) -> Scenario:

@@ -120,6 +120,8 @@ class Machine:
     def __init__(self, configuration: Configuration) -> None:
         self.configuration = configuration
         self.algorithm: Any = configuration.algorithm
+        self.cut = False
+        """Whether something was not followed because a field went beyond its bound."""
         self._names = self.algorithm.__struct_fields__
         self._keeps = set(marked(self.algorithm, DURABLE)) | set(marked(self.algorithm, PARAMETER))
         self._fresh = {p: self._snapshot(configuration.setup.process(p)) for p in configuration.ids}
@@ -136,9 +138,9 @@ class Machine:
         if kind == "deliver":
             return self._run(process, local, self._handler(type(event[2])), event[2], event[1])
         if kind == "want":
-            return self._run(process, local._replace(left=local.left - 1, phase=WAITING), self.algorithm.on_want)
+            return self._run(process, _asked(local)._replace(phase=WAITING), self.algorithm.on_want)
         if kind == "elect":
-            return self._run(process, local._replace(left=local.left - 1), self.algorithm.on_elect)
+            return self._run(process, _asked(local), self.algorithm.on_elect)
         if kind == "leave":
             outside = local._replace(phase=IDLE, token=None)
             return self._run(process, outside, self.algorithm.on_done, visible=(("leave",),))
@@ -202,7 +204,10 @@ class Machine:
             io.timers.update(local.timers)
             body = self.algorithm(**dict(zip(self._names, local.fields, strict=True)))
             handler(body, *arguments, io)
-            outcomes.append(self._outcome(process, local, body, io, visible))
+            if all(getattr(body, field) <= most for field, most in self.configuration.bounds.items()):
+                outcomes.append(self._outcome(process, local, body, io, visible))
+            else:
+                self.cut = True
             if len(outcomes) > MAX_BRANCHES:
                 raise ProtocolBug(f"{handler.__name__} of process {process} has more than {MAX_BRANCHES} outcomes")
             for place in range(len(io.chosen) - 1, len(script) - 1, -1):
@@ -241,3 +246,7 @@ class Machine:
 
     def _snapshot(self, body: Process) -> tuple[Any, ...]:
         return tuple(getattr(body, name) for name in self._names)
+
+
+def _asked(local: Local) -> Local:
+    return local._replace(left=local.left - 1 if local.left > 0 else local.left)

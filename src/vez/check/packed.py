@@ -279,6 +279,8 @@ class Packed:
         """Follow the chains of outcomes: write one successor for each."""
         table = self.processes[place]
         changes = list(changes)
+        if heads.size and heads.min() < 0:  # what lies beyond a bound has no outcome
+            rows, heads, changes, fair = _some(np.flatnonzero(heads >= 0), rows, heads, changes, fair)
         while rows.size:
             if must is not None:
                 must[rows[table.must.array[heads] > 0]] = True
@@ -287,9 +289,7 @@ class Packed:
             more = np.flatnonzero(heads >= 0)
             if not more.size:
                 return
-            rows, heads = rows[more], heads[more]
-            changes = [(column, old[more], new[more]) for column, old, new in changes]
-            fair = fair[more] if isinstance(fair, np.ndarray) else fair
+            rows, heads, changes, fair = _some(more, rows, heads, changes, fair)
 
     def _write_outcomes(self, table: ProcessTable, rows: Numbers, heads: Numbers, changes: Any, fair: Any) -> None:
         all_changes = [(table.place, self.column(table.place)[rows], table.local.array[heads])]
@@ -432,6 +432,11 @@ class Packed:
             fair = table.must.array[number] and event[0] not in ("deliver", "drop", "advance")
             known.append(self._class(fair_name(event, table.place)) if fair else NONE)
         return known.array
+
+
+def _some(which: Numbers, rows: Numbers, heads: Numbers, changes: Any, fair: Any) -> tuple[Any, Any, Any, Any]:
+    kept = [(column, old[which], new[which]) for column, old, new in changes]
+    return rows[which], heads[which], kept, fair[which] if isinstance(fair, np.ndarray) else fair
 
 
 def _radices(budget: tuple[int, ...]) -> tuple[int, ...]:

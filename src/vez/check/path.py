@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from itertools import pairwise, zip_longest
+from typing import Any
 
 import msgspec
 
@@ -51,6 +52,52 @@ def walk(model: Model, states: list[State]) -> tuple[Step, ...]:
     return tuple(
         next(step for step in model.steps(before) if step.state == after) for before, after in pairwise(states)
     )
+
+
+def describe(model: Model, step: Step) -> str:
+    """A step in words."""
+    kind = step.kind
+    if kind == "advance":
+        return f"{step.detail / 1000:g} ms pass: nothing else can happen"
+    process = f"process {model.ids[step.process]}"
+    if step.message >= 0:
+        message = model.messages[step.message]
+        values = ", ".join(_plain(getattr(message, name)) for name in message.__struct_fields__)
+        what = f"{type(message).__name__}({values})" if values else type(message).__name__
+        verb = {
+            "deliver": "receives", "duplicate": "receives a copy of", "drop": "is down and misses",
+            "lose": "will never receive",
+        }[kind]  # fmt: skip
+        text = f"{process} {verb} {what} from process {model.ids[step.other]}"
+    elif kind in ("suspect", "trust"):
+        mistaken = kind == "suspect" and model.locals[step.state.locals[step.other]].alive
+        wrongly = "wrongly " if mistaken else ""
+        text = f"{process} is {wrongly}told that process {model.ids[step.other]} {_WORD[kind]}"
+    else:
+        detail = step.detail or ()
+        text = f"{process} {_VERB[kind]}{detail[0] if kind == 'fire' else ''}"
+        text += " with nothing" if kind == "recover" and not detail[0] else ""
+    return text + "".join(f"; {_seen(seen)}" for seen in step.transition.visible if seen[0] in ("enter", "elected"))
+
+
+_WORD = {"suspect": "is dead", "trust": "is back"}
+_VERB = {
+    "want": "wants in", "leave": "leaves", "elect": "is asked to elect", "fire": "sees its timer run out: ",
+    "crash": "crashes", "recover": "comes back",
+}  # fmt: skip
+
+
+def _seen(seen: tuple[Any, ...]) -> str:
+    if seen[0] == "enter":
+        return "it is in" + (f" with token {seen[1]}" if seen[1] is not None else "")
+    return f"it takes {seen[1]} for the leader" + (f" of term {seen[2]}" if seen[2] else "")
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, tuple | frozenset):
+        parts = sorted(map(_plain, value)) if isinstance(value, frozenset) else map(_plain, value)
+        return f"[{','.join(parts)}]"
+    return str(value)
 
 
 class _Flying(msgspec.Struct):
@@ -106,7 +153,7 @@ class Replay:
         patience = None if self._patience is None else max(1, self._patience - 1)
         return self.model.configuration.replayable().but(
             title=title,
-            until_ms=self.end + 100 if self.quiet else max(self.end, 1),
+            until_ms=self.end + (100 if self.quiet else 0.5),
             patience_ms=patience,
             want=wants,
             elect=tuple(self._elects),

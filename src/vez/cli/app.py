@@ -20,6 +20,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "See how it works": {
         "algorithms": ("vez.cli.algorithms:algorithms", "What exists: topology, assumptions, guarantees, source."),
         "sim": ("vez.cli.sim:sim", "Run an algorithm in virtual time, with faults; judge, measure and draw it."),
+        "check": ("vez.cli.check:check_command", "Explore every interleaving; the shortest run to what goes wrong."),
         "show": ("vez.cli.show:show", "Judge, measure and draw a saved trace."),
     },
 }

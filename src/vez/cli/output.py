@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from rich.table import Table
 from vez import draw
 from vez.errors import CannotWrite, Misuse
 from vez.lab.report import Report
-from vez.properties import Measurements, Status
+from vez.properties import Measurements, Status, Verdict
 from vez.properties.measure import Summary
 
 SUFFIXES = {".txt": "text", ".mmd": "mermaid", ".mermaid": "mermaid", ".md": "mermaid", ".svg": "svg",
@@ -105,15 +106,16 @@ def print_report(report: Report) -> None:
     for name, text in report.broken_assumptions.items():
         out.print(f"[yellow]this run did not keep an assumption:[/] {name} ({text})", style="default")
     if report.verdicts:
-        out.print(_verdict_table(report))
+        out.print(verdict_table(report.verdicts))
     _print_costs(out, report)
 
 
-def _verdict_table(report: Report) -> Table:
+def verdict_table(verdicts: Iterable[Verdict]) -> Table:
+    """Verdicts for people; what was never promised is broken in yellow only."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for title in ("property", "verdict", "evidence"):
         table.add_column(title, overflow="fold", no_wrap=title != "evidence")
-    for verdict in report.verdicts:
+    for verdict in verdicts:
         unpromised = " (not promised)" if verdict.status is Status.BROKEN and not verdict.promised else ""
         style = "yellow" if unpromised else STYLES[verdict.status]
         table.add_row(verdict.name, f"[{style}]{verdict.words}{unpromised}[/]", escape(verdict.evidence))
