@@ -89,19 +89,20 @@ def check(
     limits: Limits | None = None,
     watch: Callable[[Progress], None] | None = None,
     first: bool = False,
+    reduce: bool = False,
     pictures: bool = True,
 ) -> Report:
     """Explore a configuration and judge it."""
     names = properties_of(configuration, properties)
     observed = tuple(name for name in names if name in KINDS)
     model = Model(configuration, Watch(observed) if observed else None)
-    search = Search(model, names, limits=limits, watch=watch, first=first).run()
+    search = Search(model, names, limits=limits, watch=watch, first=first, reduce=reduce).run()
     liveness = Liveness(search)
     verdicts, examples = [], {}
     for name in names:
         failure = _failure(search, liveness, name)
         if failure is None:
-            verdicts.append(_unbroken(search, name))
+            verdicts.append(_unbroken(search, liveness, name))
             continue
         example = _counterexample(search, liveness, name, failure) if pictures else None
         if example is not None:
@@ -132,15 +133,18 @@ def _failure(search: Search, liveness: Liveness, name: Property) -> Failure | No
         return None
     if search.model.machine.cut:
         return None  # a run that seems to end may go on beyond the bound
-    if search.complete:
+    if search.complete and not search.reduce:
         return liveness.failure(name)
     return next((Failure(s) for s in search.end_states().tolist() if liveness.fails_at_end(name, s)), None)
 
 
-def _unbroken(search: Search, name: Property) -> Verdict:
+def _unbroken(search: Search, liveness: Liveness, name: Property) -> Verdict:
     count = search.packed.store.count
     if name in LIVENESS and search.model.machine.cut:
         words = "what must happen some day may happen beyond the bound on a field"
+        return Verdict(name=name, status=Status.NOT_JUDGED, evidence=words)
+    if name in LIVENESS and search.complete and search.reduce and liveness.may_be_endless:
+        words = "a run may go on for ever, and fair cycles need the whole graph: check without --reduce"
         return Verdict(name=name, status=Status.NOT_JUDGED, evidence=words)
     if search.complete:
         return Verdict(name=name, status=Status.HOLDS, evidence=f"in all {count:,} states")
@@ -164,7 +168,7 @@ def _broken(name: Property, example: Counterexample | None) -> Verdict:
 def _counterexample(search: Search, liveness: Liveness, name: Property, failure: Failure) -> Counterexample:
     numbers = _way_to(search, failure.state)
     no_return = None
-    if search.complete:
+    if search.complete and not search.reduce:
         bad = liveness.bad_states(name, failure)
         no_return = liveness.point_of_no_return(numbers, bad)
     loop = len(numbers) - 1 if failure.loop else None

@@ -58,6 +58,15 @@ class Liveness:
             self._fairness = Fairness(self.graph)
         return self._fairness
 
+    @property
+    def may_be_endless(self) -> bool:
+        """Whether the reduced graph has a cycle; it has one if and only if the whole graph has."""
+        if not self.search.cyclic:
+            return False
+        source, target = (np.concatenate([part[end] for part in self.search.followed]) for end in (0, 1))
+        whole = Graph(source, target, np.zeros(len(source), dtype=np.int32), self.packed.store.count)
+        return bool(len(whole.core().source))
+
     def failure(self, name: Property) -> Failure | None:
         """The first state or loop in which a property fails."""
         ends = self.search.end_states()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from vez.check.local import INSIDE, Event, Transition
 from vez.check.model import CRASHES, DUPLICATES, LOSSES, MISTAKES, RECOVERIES, Model, State
 from vez.check.store import ColumnOverflow, Numbers, Store, Words
 from vez.check.tables import NONE, ChannelTable, Grid, Growing, ProcessTable, fair_name
+
+if TYPE_CHECKING:
+    from vez.check.ample import Ample
 
 ALIVE, BLOCKS_TIME, IS_INSIDE, HAS_LED, IS_WAITING = 1, 2, 4, 8, 16
 NEVER = 1 << 60
@@ -55,6 +58,7 @@ class Packed:
         self._visibles: list[tuple[int, Any]] = []
         self.fair_numbers: dict[tuple[Any, ...], int] = {}
         self._words: Words = []
+        self._only: Numbers | None = None
         self._found: list[Candidates] = []
         self._unpacked: dict[int, Numbers] = {}
         self.bugs: list[tuple[int, str]] = []
@@ -119,13 +123,21 @@ class Packed:
 
     # One batch.
 
-    def expand(self, low: int, high: int) -> tuple[Candidates, np.ndarray[Any, np.dtype[np.bool_]]]:
-        """All successors of a range of states, and which of them must go on by fairness."""
+    def expand(
+        self, low: int, high: int, *, rows: Numbers | None = None, ample: Ample | None = None
+    ) -> tuple[Candidates, np.ndarray[Any, np.dtype[np.bool_]]]:
+        """All successors of a range of states (or of some rows of it), and which must go on by fairness.
+
+        With `ample`, states in which the events of one process are enough are expanded by those alone.
+        """
         self._words = self.store.slice(low, high)
+        if rows is not None:
+            self._words = [word[rows] for word in self._words]
         self._unpacked, self._found = {}, []
-        size = high - low
+        size = len(self._words[0])
         must = np.zeros(size, dtype=bool)
         quiet = np.ones(size, dtype=bool) if self.model.configuration.synchronous else None
+        self._only = ample.choose(self) if ample is not None else None
         for place in range(self.n):
             self._spontaneous(place, must, quiet)
         for channel in sorted(self.channels):
@@ -136,6 +148,27 @@ class Packed:
         if quiet is not None:
             self._advance(np.flatnonzero(quiet), must)
         return self._joined(), must
+
+    @property
+    def chosen(self) -> Numbers | None:
+        """By row of the last batch: the process whose events were enough, or -1; None without reduction."""
+        return self._only
+
+    def own_heads(self, place: int, locals_: Numbers) -> Numbers:
+        """The first of a process's own events in some local states."""
+        return self.processes[place].heads(("spontaneous",), locals_, partial(self._own_events, place))
+
+    def delivery_heads(self, channel: ChannelTable, locals_: Numbers, messages: Numbers) -> Numbers:
+        """The first outcome of taking some messages from a channel."""
+        return channel.deliveries.look_up(locals_, messages, partial(self._delivery, channel))
+
+    def _allowed(self, place: int, rows: Numbers) -> Numbers:
+        """The rows in which a process's events are expanded at all."""
+        if self._only is None:
+            return rows
+        only = self._only[rows]
+        allowed: Numbers = rows[(only < 0) | (only == place)]
+        return allowed
 
     def _joined(self) -> Candidates:
         parts = self._found
@@ -162,9 +195,11 @@ class Packed:
         table, locals_ = self.processes[place], self.column(place)
         if quiet is not None:
             quiet &= (table.marks.array[locals_] & BLOCKS_TIME) == 0
-        heads = table.heads(("spontaneous",), locals_, lambda local: self._own_events(place, local))
+        heads = self.own_heads(place, locals_)
         rows = np.flatnonzero(heads >= 0)
-        self._emit(place, rows, heads[rows], must=must)
+        self._mark_must(table, rows, heads[rows], must)
+        rows = self._allowed(place, rows)
+        self._emit(place, rows, heads[rows])
 
     def _deliveries(self, channel: ChannelTable, must: Any, quiet: Any) -> None:
         contents = self.column(channel.column)
@@ -174,6 +209,7 @@ class Packed:
         must[rows_with] = True
         if quiet is not None:
             quiet[rows_with] = False
+        rows_with = self._allowed(channel.to, rows_with)
         for way in range(len(channel.options)):
             message, rest = channel.options[way]
             rows = rows_with
@@ -183,9 +219,7 @@ class Packed:
                 keep = taken >= 0
                 rows, held, taken = rows[keep], held[keep], taken[keep]
             locals_ = self.column(channel.to)[rows]
-            heads = channel.deliveries.look_up(
-                locals_, taken, lambda local, message: self._delivery(channel, local, message)
-            )
+            heads = self.delivery_heads(channel, locals_, taken)
             fair = self._delivery_class(channel, taken)
             after = rest.array[held]
             self._emit(channel.to, rows, heads, fair=fair, changes=[(channel.column, held, after)])
@@ -273,23 +307,27 @@ class Packed:
             heads = table.heads(event, before, lambda local: self._chain(place, local, [(event, False)]))
             self._emit(place, rows, heads, changes=list(changes), fair=fair)
 
-    def _emit(
-        self, place: int, rows: Numbers, heads: Numbers, *, changes: Any = (), fair: Any = None, must: Any = None
-    ) -> None:
+    def _emit(self, place: int, rows: Numbers, heads: Numbers, *, changes: Any = (), fair: Any = None) -> None:
         """Follow the chains of outcomes: write one successor for each."""
         table = self.processes[place]
         changes = list(changes)
         if heads.size and heads.min() < 0:  # what lies beyond a bound has no outcome
             rows, heads, changes, fair = _some(np.flatnonzero(heads >= 0), rows, heads, changes, fair)
         while rows.size:
-            if must is not None:
-                must[rows[table.must.array[heads] > 0]] = True
             self._write_outcomes(table, rows, heads, changes, fair)
             heads = table.chain.array[heads]
             more = np.flatnonzero(heads >= 0)
             if not more.size:
                 return
             rows, heads, changes, fair = _some(more, rows, heads, changes, fair)
+
+    @staticmethod
+    def _mark_must(table: ProcessTable, rows: Numbers, heads: Numbers, must: Any) -> None:
+        while rows.size:
+            must[rows[table.must.array[heads] > 0]] = True
+            heads = table.chain.array[heads]
+            more = heads >= 0
+            rows, heads = rows[more], heads[more]
 
     def _write_outcomes(self, table: ProcessTable, rows: Numbers, heads: Numbers, changes: Any, fair: Any) -> None:
         all_changes = [(table.place, self.column(table.place)[rows], table.local.array[heads])]
@@ -358,6 +396,10 @@ class Packed:
                     table.chain.array[last] = number
                 head = number if head < 0 else head
                 last = number
+                if visible:
+                    table.shown.reach(max(head, number))
+                    table.shown.array[head] = 1
+        table.shown.reach(len(table.outcomes))
         return head
 
     def _bursts(self, place: int, outcome: Transition) -> dict[int, int]:

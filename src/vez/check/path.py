@@ -74,7 +74,7 @@ def describe(model: Model, step: Step) -> str:
         wrongly = "wrongly " if mistaken else ""
         text = f"{process} is {wrongly}told that process {model.ids[step.other]} {_WORD[kind]}"
     else:
-        detail = step.detail or ()
+        detail: tuple[Any, ...] = step.detail
         text = f"{process} {_VERB[kind]}{detail[0] if kind == 'fire' else ''}"
         text += " with nothing" if kind == "recover" and not detail[0] else ""
     return text + "".join(f"; {_seen(seen)}" for seen in step.transition.visible if seen[0] in ("enter", "elected"))

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from vez.check.ample import Ample, UnforeseenChannel, refuse
 from vez.check.local import Local
 from vez.check.model import Model
 from vez.check.packed import BATCH, HAS_LED, IS_INSIDE, Candidates, Packed
@@ -19,6 +20,8 @@ from vez.check.store import Numbers
 from vez.core.assumptions import Property
 
 PROGRESS_S = 0.25
+PROBE = 2000
+"""States from which a reduced search learns which channels are in use."""
 
 
 class Limits:
@@ -54,6 +57,7 @@ class Search:
         *,
         limits: Limits | None = None,
         first: bool = False,
+        reduce: bool = False,
         watch: Callable[[Progress], None] | None = None,
     ) -> None:
         self.model = model
@@ -64,6 +68,11 @@ class Search:
         self.transitions = 0
         self.depth = 0
         self.first = first
+        self.reduce = reduce
+        """Whether partial-order reduction is used; see `ample`."""
+        self.followed: list[tuple[Numbers, Numbers]] = []
+        """The steps of a reduced search, from and to: the reduced graph cannot be found again afterwards."""
+        self._ample: Ample | None = None
         self.stopped = ""  # why, where the end was not reached
         self.cyclic = False
         """Whether a step led back to its own or an earlier layer; without one there are no cycles."""
@@ -76,6 +85,24 @@ class Search:
 
     def run(self) -> Search:
         """Explore until the end, a limit, or Ctrl-C."""
+        channels = self._probe() if self.reduce else frozenset()
+        while True:
+            try:
+                self._ample = Ample(self.model.configuration, channels) if self.reduce else None
+                return self._run()
+            except UnforeseenChannel:
+                channels |= self.packed.channels.keys()
+                self.packed = Packed(self.model)
+                self.transitions = self.depth = 0
+                self.broken, self.ends, self.followed, self.cyclic = {}, [], [], False
+
+    def _probe(self) -> frozenset[int]:
+        """The channels used by the first states, found without reduction."""
+        refuse(self.model.configuration)
+        probe = Search(self.model, limits=Limits(states=PROBE)).run()
+        return frozenset(probe.packed.channels)
+
+    def _run(self) -> Search:
         packed, store = self.packed, self.packed.store
         packed.insert_initial()
         self._inspect(0, store.count)
@@ -113,16 +140,38 @@ class Search:
 
     def _batch(self, low: int, high: int, layer: int) -> None:
         packed, store = self.packed, self.packed.store
-        candidates, must = self.candidates(low, high)
-        self.transitions += len(candidates.rows)
         before = store.count
-        numbers = store.insert(candidates.words, candidates.rows + low)
-        if not self.cyclic and numbers.size and int(numbers.min()) < layer:
-            self.cyclic = True
+        candidates, must = packed.retry(lambda: packed.expand(low, high, ample=self._ample))
+        numbers = self._insert(candidates, candidates.rows + low, layer)
+        if self._ample is not None:
+            self._complete_stuck(candidates, numbers, low, high, layer)
+            if not self._ample.channels >= packed.channels.keys():
+                raise UnforeseenChannel
         ended = np.flatnonzero(~must)
         if ended.size:
             self.ends.append(ended + low)
         self._inspect(before, packed.store.count)
+
+    def _insert(self, candidates: Candidates, parents: Numbers, layer: int) -> Numbers:
+        self.transitions += len(parents)
+        numbers = self.packed.store.insert(candidates.words, parents)
+        if not self.cyclic and numbers.size and int(numbers.min()) < layer:
+            self.cyclic = True
+        if self.reduce:
+            self.followed.append((parents, numbers))
+        return numbers
+
+    def _complete_stuck(self, candidates: Candidates, numbers: Numbers, low: int, high: int, layer: int) -> None:
+        """Expand in full where the preferred events lead only to states that were expanded already."""
+        chosen = self.packed.chosen
+        if chosen is None:
+            return
+        onwards = np.zeros(high - low, dtype=bool)
+        onwards[candidates.rows[numbers >= high]] = True
+        rows = np.flatnonzero((chosen >= 0) & ~onwards)
+        if rows.size:
+            again, _ = self.packed.retry(lambda: self.packed.expand(low, high, rows=rows))
+            self._insert(again, rows[again.rows] + low, layer)
 
     def _inspect(self, low: int, high: int) -> None:
         """Look for broken safety properties among new states."""

@@ -93,6 +93,7 @@ class ProcessTable:
         self.chain = Growing(NONE)  # and the next outcome of the same event
         self.must = Growing()  # 1 where fairness says that it happens some day
         self.visible = Growing()
+        self.shown = Growing()  # of the first of a chain: 1 where an outcome of the chain is visible
         self.bursts: dict[int, Growing] = {}  # by channel: the number of the burst sent, 0 for none
         self._heads: dict[Event, Growing] = {}
         self.describe: Callable[[int], tuple[int, int]] = lambda _: (0, 0)
