@@ -20,9 +20,10 @@ ALLOWED = {
     "properties": {"core", "errors"},
     "draw": {"core", "properties", "errors"},
     "sim": {"core", "errors"},
-    "check": {"core", "errors", "properties", "sim"},
+    "threads": {"errors"},
+    "check": {"core", "errors", "properties", "sim", "threads"},
     "lab": {"algorithms", "core", "draw", "errors", "properties", "sim"},
-    "cli": {"algorithms", "check", "core", "draw", "errors", "lab", "properties", "sim", "__version__"},
+    "cli": {"algorithms", "check", "core", "draw", "errors", "lab", "properties", "sim", "threads", "__version__"},
 }
 FORBIDDEN = {"asyncio", "socket", "time", "random", "logging", "threading", "datetime", "secrets", "os", "subprocess"}
 PURE = ("core", "algorithms")

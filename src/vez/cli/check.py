@@ -12,6 +12,7 @@ from vez import draw
 from vez.check import Budget, Configuration, Counterexample, Limits, Progress, Report, check
 from vez.check.configuration import FOREVER
 from vez.cli.app import EXIT_BROKEN
+from vez.cli.check_threads import check_threads
 from vez.cli.options import ASSIGNMENT, EDGES, ELECT, IDS, WANT
 from vez.cli.output import SUFFIXES, console, print_diagram, print_json, verdict_table, write_file
 from vez.cli.progress import Line
@@ -75,6 +76,8 @@ def check_command(**options: Any) -> int:
     vez check token-ring --crashes 1 --scenario lost-token.toml
     vez check threads:counter
     """
+    if options["algorithm"].startswith("threads:"):
+        return check_threads(options)
     configuration = _configuration(options)
     limits = Limits(options["max_states"], options["max_memory"])
     with Line() as line:
