@@ -161,7 +161,8 @@ def _violation(verdict: Verdict, end: int) -> Violation:
         return Violation(verdict.name, words, None, end, tuple(known))
     start = max(span.start for span in known)  # an earlier one only says who was there before
     red = [Span(span.process, max(span.start, start), span.end) for span in known if span.end >= start]
-    return Violation(verdict.name, words, start, max(span.end for span in red), tuple(red))
+    together = min(span.end for span in red)
+    return Violation(verdict.name, words, start, together if together > start else red[-1].end, tuple(red))
 
 
 def _arrows(trace: Trace, end: int) -> tuple[Arrow, ...]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from heapq import heappush
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from vez.core.message import Message
 from vez.core.process import Process
@@ -22,7 +22,7 @@ T = TypeVar("T")
 class Node:
     """One process and its view of the world."""
 
-    __slots__ = ("agenda", "me", "neighbours", "peers", "process", "right", "world")
+    __slots__ = ("agenda", "me", "process", "right", "world")
 
     def __init__(self, world: Simulation, me: int, right: int, process: Process) -> None:
         self.world = world
@@ -31,16 +31,22 @@ class Node:
         self.right = right
         self.process = process
 
-    def __getattr__(self, name: str) -> Any:
-        # Reached only while a slot is empty: with a million processes nobody can afford everybody's peers,
-        # and those who ask once will ask again.
-        if name == "peers":
-            value = self.peers = self.world.topology.peers(self.me)
-        elif name == "neighbours":
-            value = self.neighbours = self.world.topology.neighbours(self.me)
-        else:
-            raise AttributeError(f"io has no {name!r}", name=name, obj=self)
-        return value
+    # With a million processes nobody can afford everybody's peers, and those who ask once will ask again. Not a
+    # __getattr__ that fills a slot: a class that has one loses the interpreter's fast path for all attributes.
+
+    @property
+    def peers(self) -> tuple[int, ...]:
+        known = self.world.peers.get(self.me)
+        if known is None:
+            known = self.world.peers[self.me] = self.world.topology.peers(self.me)
+        return known
+
+    @property
+    def neighbours(self) -> tuple[int, ...]:
+        known = self.world.neighbours.get(self.me)
+        if known is None:
+            known = self.world.neighbours[self.me] = self.world.topology.neighbours(self.me)
+        return known
 
     @property
     def left(self) -> int:

@@ -92,8 +92,8 @@ class Setup:
         return values
 
     def _convert(self, given: dict[str, Any], known: tuple[str, ...], what: str) -> dict[str, Any]:
-        hints = typing.get_type_hints(self.algorithm)
-        converted = {}
+        converted: dict[str, Any] = {}
+        hints = typing.get_type_hints(self.algorithm) if given else {}  # slow, and most runs give nothing
         for name, value in given.items():
             if name not in known:
                 if known:

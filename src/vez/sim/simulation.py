@@ -77,6 +77,8 @@ class Simulation:
         self.constant_us = us(setup.delay.numbers[0]) if setup.delay.is_constant and not self.watched else 0
         make = Node if self.watched else ConstantNode if self.constant_us else RandomNode
         self.nodes: dict[int, Node] = {me: make(self, me, right, process) for me, right, process in setup.processes()}
+        self.peers: dict[int, tuple[int, ...]] = {}
+        self.neighbours: dict[int, tuple[int, ...]] = {}
         self.by_id = _by_id(self.nodes)
         self.network = NetworkModel(self, setup)
         self.faults = Faults(self, setup)
@@ -196,9 +198,10 @@ class Simulation:
         self._timers.pop((node.me, name), None)
 
     def forget_timers(self, process: int) -> None:
-        """A crash takes the timers with it."""
+        """A crash takes the timers with it, and the last words."""
         for key in [key for key in self._timers if key[0] == process]:
             del self._timers[key]
+        self._status.pop(process, None)  # what it says when it is back is news
 
     def choose(self, node: Node, count: int) -> int:
         if count < 1:

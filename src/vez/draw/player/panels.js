@@ -26,11 +26,19 @@ function nowPanel(data) {
         if (partition.has(index)) box.append(make("p", "fault", partition.get(index)));
         continue;
       }
+      const receivers = [data.ids[event.to]]; // one line for a message to many
+      while (event.e === "sent" && index < moment.last && alike(event, data.events[index + 1])) {
+        receivers.push(data.ids[data.events[++index].to]);
+      }
       const bad = event.e === "lost" || event.e === "crashed" || (event.e === "wrote" && !event.accepted);
-      box.append(make("p", bad ? "fault" : shown ? "then" : "first", sentence(data, event)));
+      box.append(make("p", bad ? "fault" : shown ? "then" : "first", sentence(data, event, receivers)));
       shown += 1;
     }
   };
+}
+
+function alike(event, other) {
+  return other.e === event.e && other.label === event.label;
 }
 
 function processPanel(data) {
@@ -48,7 +56,8 @@ function processPanel(data) {
       card.dataset.state = kind;
       card.classList.toggle("acting", !moment.whole && moment.acting === column);
       card.classList.toggle("wrong", moment.wrong.has(column));
-      state.textContent = words.state[kind] + (kind === "inside" && life.token ? " · " + life.token : "");
+      const word = kind === "idle" && data.role === "mutex" ? "outside" : kind;
+      state.textContent = words.state[word] + (kind === "inside" && life.token ? " · " + life.token : "");
       status.textContent = life.status;
       leader.textContent = life.leader !== null && !life.leads ? fill(words.state.follows, life) : "";
     }
@@ -58,7 +67,9 @@ function processPanel(data) {
 function verdictPanel(data, jump) {
   const box = document.getElementById("verdicts");
   const broken = data.verdicts.filter((verdict) => verdict.status === "broken");
-  if (!data.verdicts.length) document.getElementById("properties-panel").hidden = true;
+  const panel = document.getElementById("properties-panel");
+  panel.hidden = !data.verdicts.length;
+  if (broken.length && data.ids.length > 6) panel.previousElementSibling.before(panel); // in sight at once
   const ordered = [...broken, ...data.verdicts.filter((verdict) => verdict.status !== "broken")];
   for (const verdict of ordered) {
     const jumps = verdict.at !== null;

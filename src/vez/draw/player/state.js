@@ -35,13 +35,13 @@ function stateOf(life) {
   return "idle";
 }
 
-function sentence(data, event) {
+function sentence(data, event, receivers) {
   let kind = event.e;
   if (kind === "lost") kind = "lost_" + event.reason;
   else if (kind === "entered" && event.token !== undefined) kind = "entered_token";
   else if (kind === "wrote" && !event.accepted) kind = "refused";
   else if (kind === "recovered" && !event.memory) kind = "recovered_empty";
   else if (kind === "elected") kind = (event.self ? "leads" : "elected") + (event.term !== "0" ? "_term" : "");
-  const values = { ...event, p: data.ids[event.p], from: data.ids[event.from], to: data.ids[event.to] };
+  const values = { ...event, p: data.ids[event.p], from: data.ids[event.from], to: receivers.join(", ") };
   return fill(words.event[kind] ?? kind, values);
 }

@@ -28,7 +28,7 @@ const STRINGS = {
     },
     state: {
       down: "crashed", paused: "standing still", inside: "inside", waiting: "waiting", leader: "leader",
-      follows: "follows {leader}", idle: "idle",
+      follows: "follows {leader}", idle: "up", outside: "outside",
     },
   },
 };
