@@ -22,7 +22,7 @@ ALLOWED = {
     "sim": {"core", "errors"},
     "threads": {"errors"},
     "check": {"core", "errors", "properties", "sim", "threads"},
-    "lab": {"algorithms", "core", "draw", "errors", "properties", "sim"},
+    "lab": {"algorithms", "check", "core", "draw", "errors", "properties", "sim"},
     "cli": {"algorithms", "check", "core", "draw", "errors", "lab", "properties", "sim", "threads", "__version__"},
 }
 FORBIDDEN = {"asyncio", "socket", "time", "random", "logging", "threading", "datetime", "secrets", "os", "subprocess"}

@@ -50,9 +50,9 @@ class TwoTokens(Mutex):
 
 
 CASES: list[tuple[str, int, dict[str, Any], int, int]] = [
-    ("chang-roberts", 3, {"fifo": True}, 162, 149),
-    ("chang-roberts", 4, {"fifo": True}, 798, 669),
-    ("chang-roberts", 4, {"fifo": True, "elect": (2, 3)}, 52, 50),
+    ("chang-roberts", 3, {"fifo": True}, 162, 129),
+    ("chang-roberts", 4, {"fifo": True}, 798, 538),
+    ("chang-roberts", 4, {"fifo": True, "elect": (2, 3)}, 52, 47),
     ("token-ring", 4, {"fifo": True, "requests": 2}, 3500, 2952),
     ("ricart-agrawala", 3, {"fifo": True}, 2101, 1781),
     ("ricart-agrawala", 2, {"fifo": True, "requests": 3}, 462, 448),

@@ -60,6 +60,7 @@ class Configuration:
         amnesia: bool = False,
         without: tuple[str, ...] = (),
         bounds: dict[str, int] | None = None,
+        victims: tuple[int, ...] = (),
     ) -> None:
         if scenario.n is None and not scenario.ids:
             scenario = scenario.but(n=max(DEFAULT_N, algorithm.smallest()))
@@ -90,6 +91,11 @@ class Configuration:
         self.bounded_stay = Assumption.BOUNDED_STAY in keeps
         """Where time is kept, it stands still while somebody is inside."""
         self.requests = self._requests(scenario, requests)
+        self.victims = victims or self.ids
+        """Those who may crash."""
+        for process in victims:
+            if process not in self.ids:
+                raise Misuse(f"victims: there is no process {process}", hint=f"processes: {self.ids}")
         self.detector = scenario.detector.kind == "perfect" and hasattr(algorithm, "on_suspect")
 
     def _requests(self, scenario: Scenario, requests: int) -> dict[int, int]:
@@ -118,6 +124,8 @@ class Configuration:
         if any(name.startswith("on_timer_") for name in dir(self.algorithm)):
             parts.append("timers when all is quiet" if self.synchronous else "timers at any moment")
         parts.append(self.budget.words() + (", memory may be lost" if self.amnesia else ""))
+        if self.victims != self.ids:
+            parts.append(f"only {', '.join(map(str, self.victims))} may crash")
         parts += [f"{field} up to {most}" for field, most in sorted(self.bounds.items())]
         return ", ".join(parts)
 

@@ -12,8 +12,8 @@ import msgspec
 import numpy as np
 
 from vez.check.graph import Fairness, Graph, Mask, reaching
+from vez.check.layout import IS_WAITING
 from vez.check.local import WAITING, Local
-from vez.check.packed import IS_WAITING
 from vez.check.search import Search
 from vez.core.assumptions import Property
 

@@ -202,7 +202,7 @@ class Model:
     def _faults(self, state: State) -> Iterator[Step]:
         for place in range(self.n):
             if self.locals[state.locals[place]].alive:
-                if state.budget[CRASHES]:
+                if state.budget[CRASHES] and self.ids[place] in self.configuration.victims:
                     yield from self._fault(state, place, CRASHES, ("crash",))
             elif state.budget[RECOVERIES]:
                 yield from self._fault(state, place, RECOVERIES, ("recover", True))

@@ -8,22 +8,20 @@ words. No handler runs in the loop once its outcome is known, and no Python obje
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from vez.check.local import INSIDE, Event, Transition
-from vez.check.model import CRASHES, DUPLICATES, LOSSES, MISTAKES, RECOVERIES, Model, State
-from vez.check.store import ColumnOverflow, Numbers, Store, Words
-from vez.check.tables import NONE, ChannelTable, Grid, Growing, ProcessTable, fair_name
+from vez.check.layout import ALIVE, BLOCKS_TIME, NEVER, Layout
+from vez.check.local import Event
+from vez.check.model import CRASHES, DUPLICATES, LOSSES, MISTAKES, RECOVERIES, Model
+from vez.check.store import Numbers, Words
+from vez.check.tables import NONE, ChannelTable, ProcessTable
 
 if TYPE_CHECKING:
     from vez.check.ample import Ample
 
-ALIVE, BLOCKS_TIME, IS_INSIDE, HAS_LED, IS_WAITING = 1, 2, 4, 8, 16
-NEVER = 1 << 60
 BATCH = 1 << 14
 """States expanded at once: the arrays of a batch stay in the cache of a core."""
 
@@ -36,90 +34,15 @@ class Candidates(NamedTuple):
     fair: Numbers
 
 
-class Packed:
+class Packed(Layout):
     """The reachable states of a model."""
 
     def __init__(self, model: Model) -> None:
-        self.model = model
-        n = self.n = model.n
-        self.store = Store()
-        self.processes = [ProcessTable(model, place) for place in range(n)]
-        for table in self.processes:
-            table.describe = self._describe
-            self.store.add_column(6)
-        self._initial_budget = model.configuration.budget.counts()
-        self._radix = _radices(self._initial_budget)
-        total = _product(count + 1 for count in self._initial_budget)
-        self._budget_column = self.store.add_column((total - 1).bit_length()) if total > 1 else NONE
-        self.observer_column = self.store.add_column(4) if model.observer else NONE
-        self._observed = Grid()
-        self.channels: dict[int, ChannelTable] = {}
-        self._visible: dict[tuple[int, Any], int] = {}
-        self._visibles: list[tuple[int, Any]] = []
-        self.fair_numbers: dict[tuple[Any, ...], int] = {}
+        super().__init__(model)
         self._words: Words = []
         self._only: Numbers | None = None
         self._found: list[Candidates] = []
         self._unpacked: dict[int, Numbers] = {}
-        self.bugs: list[tuple[int, str]] = []
-
-    # From and to the model's states.
-
-    def pack(self, state: State) -> list[int]:
-        """A state as its words."""
-        values: dict[int, int] = {}
-        for place, number in enumerate(state.locals):
-            values[place] = self.processes[place].index(number)
-        for channel, content in enumerate(state.channels):
-            if content or channel in self.channels:
-                table = self._channel(channel)
-                values[table.column] = table.index(content)
-        if self._budget_column >= 0:
-            values[self._budget_column] = sum(r * count for r, count in zip(self._radix, state.budget, strict=True))
-        if self.observer_column >= 0:
-            values[self.observer_column] = state.observer
-        words = [0] * len(self.store.words)
-        for place, value in values.items():
-            self._check_width(place, value)
-            column = self.store.columns[place]
-            words[column.word] |= value << int(column.shift)
-        return words
-
-    def unpack(self, number: int) -> State:
-        """A stored state, in the model's terms."""
-        words = self.store.slice(number, number + 1)
-
-        def get(place: int) -> int:
-            return int(self.store.values(words, place)[0])
-
-        locals_ = tuple(table.numbers[get(place)] for place, table in enumerate(self.processes))
-        contents: list[tuple[int, ...]] = [()] * (self.n * self.n)
-        for channel, table in self.channels.items():
-            contents[channel] = table.contents[get(table.column)]
-        budget = self._initial_budget
-        if self._budget_column >= 0:
-            value = get(self._budget_column)
-            budget = tuple(value // r % (most + 1) for r, most in zip(self._radix, budget, strict=True))
-        observer = get(self.observer_column) if self.observer_column >= 0 else 0
-        return State(locals_, tuple(contents), budget, observer)
-
-    def insert_initial(self) -> None:
-        """Put the initial states into the store."""
-        for state in self.model.initial():
-            self.retry(lambda state=state: self._insert_one(state))  # type: ignore[misc]
-
-    def _insert_one(self, state: State) -> None:
-        words = [np.array([word], dtype=np.uint64) for word in self.pack(state)]
-        self.store.insert(words, np.array([self.store.count]))
-
-    def retry(self, action: Callable[[], Any]) -> Any:
-        """Do it again, with wider columns, until everything fits."""
-        while True:
-            try:
-                return action()
-            except ColumnOverflow as overflow:
-                place, bits = overflow.args
-                self.store.widen({place: bits + (2 if bits > 4 else 1)})
 
     # One batch.
 
@@ -230,7 +153,7 @@ class Packed:
         self, channel: ChannelTable, rows: Numbers, heads: Numbers, held: Numbers, after: Numbers
     ) -> None:
         alive = self._marked(channel.to, ALIVE)[rows]
-        for which in (LOSSES, DUPLICATES) if self._budget_column >= 0 else ():
+        for which in (LOSSES, DUPLICATES) if self.budget_column >= 0 else ():
             chosen = np.flatnonzero(alive & self._has(which)[rows])
             if not chosen.size:
                 continue
@@ -257,7 +180,7 @@ class Packed:
                     if quiet is not None:
                         quiet[rows] = False
                     self._event(place, rows, (kind, peer), fair=self._class((kind, peer, place)))
-                if self._initial_budget[MISTAKES]:
+                if self.initial_budget[MISTAKES]:
                     rows = np.flatnonzero(alive & ~told & lives & self._has(MISTAKES))
                     self._event(place, rows, ("suspect", peer), changes=[self._spend(MISTAKES, rows)])
 
@@ -273,10 +196,10 @@ class Packed:
     def _faults(self) -> None:
         for place in range(self.n):
             alive = self._marked(place, ALIVE)
-            if self._initial_budget[CRASHES]:
+            if self.initial_budget[CRASHES] and self.model.ids[place] in self.model.configuration.victims:
                 rows = np.flatnonzero(alive & self._has(CRASHES))
                 self._event(place, rows, ("crash",), changes=[self._spend(CRASHES, rows)])
-            if self._initial_budget[RECOVERIES]:
+            if self.initial_budget[RECOVERIES]:
                 rows = np.flatnonzero(~alive & self._has(RECOVERIES))
                 for memory in (True, False) if self.model.configuration.amnesia else (True,):
                     self._event(place, rows, ("recover", memory), changes=[self._spend(RECOVERIES, rows)])
@@ -361,136 +284,20 @@ class Packed:
             fair = NONE
         self._found.append(Candidates(words, rows, np.broadcast_to(np.int64(fair), rows.shape)))
 
-    def _check_width(self, place: int, value: int) -> None:
-        bits = value.bit_length()
-        if bits > self.store.columns[place].bits:
-            raise ColumnOverflow(place, bits)
-
-    # Filling the tables.
-
-    def _own_events(self, place: int, local: int) -> int:
-        return self._chain(place, local, self.model.spontaneous(place, self.processes[place].numbers[local]))
-
-    def _delivery(self, channel: ChannelTable, local: int, message: int) -> int:
-        table = self.processes[channel.to]
-        number = table.numbers[local]
-        if not self.model.locals[number].alive:
-            dropped = Transition(self.model.locals[number])
-            return table.add(dropped, ("drop",), 0, {}, True)
-        event = ("deliver", self.model.ids[channel.sender], self.model.messages[channel.messages[message]])
-        return self._chain(channel.to, local, [(event, True)])
-
-    def _after_time(self, place: int, event: Event, local: int) -> int:
-        return self._chain(place, local, [(event, True)])
-
-    def _chain(self, place: int, local: int, events: list[tuple[Event, bool]]) -> int:
-        """Record all outcomes of some events, linked; the first one's number, or NONE."""
-        table, head, last = self.processes[place], NONE, NONE
-        for event, must in events:
-            for outcome in self.model.react(place, table.numbers[local], event):
-                visible = self._visible_number(place, outcome.visible)
-                number = table.add(outcome, event, visible, self._bursts(place, outcome), must)
-                if outcome.bug:
-                    self.bugs.append((place, outcome.bug))
-                if last >= 0:
-                    table.chain.array[last] = number
-                head = number if head < 0 else head
-                last = number
-                if visible:
-                    table.shown.reach(max(head, number))
-                    table.shown.array[head] = 1
-        table.shown.reach(len(table.outcomes))
-        return head
-
-    def _bursts(self, place: int, outcome: Transition) -> dict[int, int]:
-        sent: dict[int, tuple[int, ...]] = {}
-        for to, message in outcome.sends:
-            channel = place * self.n + self.model.place[to]
-            sent[channel] = (*sent.get(channel, ()), self.model.message_number(message))
-        return {channel: self._channel(channel).burst(messages) for channel, messages in sent.items()}
-
-    def _channel(self, channel: int) -> ChannelTable:
-        table = self.channels.get(channel)
-        if table is None:
-            sender, to = divmod(channel, self.n)
-            table = self.channels[channel] = ChannelTable(self.model, self.store.add_column(3), sender, to)
-        return table
-
-    def _visible_number(self, place: int, visible: Any) -> int:
-        if not visible:
-            return 0
-        key = (self.model.ids[place], visible)
-        number = self._visible.setdefault(key, len(self._visible) + 1)
-        if number > len(self._visibles):
-            self._visibles.append(key)
-        return number
-
-    def _observe(self, state: int, visible: int) -> int:
-        if not visible or self.model.observer is None:
-            return state
-        return self.model.observer.after(state, *self._visibles[visible - 1])
-
-    def _describe(self, number: int) -> tuple[int, int]:
-        local = self.model.locals[number]
-        marks = ALIVE * local.alive | IS_INSIDE * (local.phase == INSIDE) | HAS_LED * bool(local.led)
-        marks |= IS_WAITING * (local.phase == 1)
-        if any(self.model.blocks_time(event) for event, _ in self.model.spontaneous(0, number)):
-            marks |= BLOCKS_TIME
-        return marks, min((left for _, left in local.timers), default=NEVER)
-
-    @staticmethod
-    def _is_told(table: ProcessTable, peer: int, local: int) -> int:
-        return int(peer in table.model.locals[table.numbers[local]].told)
-
     # Budgets, marks and classes of fairness.
 
     def _marked(self, place: int, mark: int) -> Any:
         return (self.processes[place].marks.array[self.column(place)] & mark) != 0
 
     def _has(self, which: int) -> Any:
-        left = self.column(self._budget_column) // self._radix[which]
-        return left % (self._initial_budget[which] + 1) > 0
+        left = self.column(self.budget_column) // self.radix[which]
+        return left % (self.initial_budget[which] + 1) > 0
 
     def _spend(self, which: int, rows: Numbers) -> tuple[int, Numbers, Numbers]:
-        before = self.column(self._budget_column)[rows]
-        return self._budget_column, before, before - self._radix[which]
-
-    def _class(self, name: tuple[Any, ...]) -> int:
-        return self.fair_numbers.setdefault(name, len(self.fair_numbers))
-
-    def _delivery_class(self, channel: ChannelTable, messages: Numbers) -> Any:
-        code = channel.sender * self.n + channel.to
-        if self.model.fifo:
-            return self._class(("deliver", code))
-        names = [self._class(("deliver", code, number)) for number in channel.messages]
-        return np.array(names, dtype=np.int64)[messages]
-
-    def _own_classes(self, table: ProcessTable) -> Any:
-        known: Growing | None = getattr(table, "_fair", None)
-        if known is None:
-            known = table._fair = Growing(NONE)  # type: ignore[attr-defined]
-        for number in range(known.length, len(table.events)):
-            event = table.events[number]
-            fair = table.must.array[number] and event[0] not in ("deliver", "drop", "advance")
-            known.append(self._class(fair_name(event, table.place)) if fair else NONE)
-        return known.array
+        before = self.column(self.budget_column)[rows]
+        return self.budget_column, before, before - self.radix[which]
 
 
 def _some(which: Numbers, rows: Numbers, heads: Numbers, changes: Any, fair: Any) -> tuple[Any, Any, Any, Any]:
     kept = [(column, old[which], new[which]) for column, old, new in changes]
     return rows[which], heads[which], kept, fair[which] if isinstance(fair, np.ndarray) else fair
-
-
-def _radices(budget: tuple[int, ...]) -> tuple[int, ...]:
-    radices, radix = [], 1
-    for count in budget:
-        radices.append(radix)
-        radix *= count + 1
-    return tuple(radices)
-
-
-def _product(factors: Any) -> int:
-    product = 1
-    for factor in factors:
-        product *= factor
-    return product

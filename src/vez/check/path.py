@@ -156,13 +156,22 @@ class Replay:
             until_ms=self.end + (100 if self.quiet else 0.5),
             patience_ms=patience,
             want=wants,
-            elect=tuple(self._elects),
+            elect=tuple(self._elects) or self._nobody_starts(),
             crash=tuple(self._crashes),
             suspect=tuple(self._suspicions),
             message=tuple(self._fates()),
             choice=tuple(self._choices),
             timer=timers,
         )
+
+    def _nobody_starts(self) -> tuple[Elect, ...]:
+        """A scenario that names no starter lets everybody start: name one who would start after the end.
+
+        Starters start some day unless they die, so in a run that comes to rest that one is dead by then.
+        """
+        starters = [process for process, count in self.model.configuration.requests.items() if count]
+        election = self.model.configuration.algorithm.role == "election"
+        return tuple(Elect(process=process, at_ms=self.end + 1) for process in starters[:1]) if election else ()
 
     def trace(self, title: str = "") -> Trace:
         """The simulator's trace of the run."""

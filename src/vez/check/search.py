@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from vez.check.ample import Ample, UnforeseenChannel, refuse
+from vez.check.layout import HAS_LED, IS_INSIDE
 from vez.check.local import Local
 from vez.check.model import Model
-from vez.check.packed import BATCH, HAS_LED, IS_INSIDE, Candidates, Packed
+from vez.check.packed import BATCH, Candidates, Packed
 from vez.check.store import Numbers
 from vez.core.assumptions import Property
 

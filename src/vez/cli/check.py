@@ -38,6 +38,7 @@ MAX_MEMORY_MB = 4096
 @click.option("--want", type=WANT, multiple=True, help="Mutex: who wants in, once for each time it is given.")
 @click.option("--elect", type=ELECT, multiple=True, help="Election: who starts.  [default: all]")
 @click.option("--crashes", type=click.IntRange(0), default=0, help="At most so many crashes.")
+@click.option("--victims", type=IDS, help="Only these may crash.  [default: all]")
 @click.option("--recoveries", type=click.IntRange(0), default=0, help="At most so many of the crashed come back.")
 @click.option("--amnesia", is_flag=True, help="Who comes back may also have lost its durable fields.")
 @click.option("--losses", type=click.IntRange(0), default=0, help="At most so many messages are lost.")
@@ -129,6 +130,7 @@ def _configuration(options: dict[str, Any]) -> Configuration:
         amnesia=options["amnesia"],
         without=options["without"],
         bounds=dict(options["bound"]),
+        victims=options["victims"] or (),
     )
 
 
