@@ -19,14 +19,30 @@ ALLOWED = {
     "algorithms": {"core", "errors"},
     "properties": {"core", "errors"},
     "draw": {"core", "properties", "errors"},
-    "sim": {"core", "errors"},
+    "detectors": {"errors"},
+    "sim": {"core", "detectors", "errors"},
     "threads": {"errors"},
     "check": {"core", "errors", "properties", "sim", "threads"},
-    "lab": {"algorithms", "check", "core", "draw", "errors", "properties", "sim"},
-    "cli": {"algorithms", "check", "core", "draw", "errors", "lab", "properties", "sim", "threads", "__version__"},
+    "zoo": {"algorithms", "core", "errors", "sim"},
+    "lab": {"algorithms", "check", "core", "draw", "errors", "properties", "sim", "zoo"},
+    "analysis": {"algorithms", "core", "errors", "properties", "sim"},
+    "cli": {
+        "algorithms",
+        "analysis",
+        "check",
+        "core",
+        "draw",
+        "errors",
+        "lab",
+        "properties",
+        "sim",
+        "threads",
+        "zoo",
+        "__version__",
+    },
 }
 FORBIDDEN = {"asyncio", "socket", "time", "random", "logging", "threading", "datetime", "secrets", "os", "subprocess"}
-PURE = ("core", "algorithms")
+PURE = ("core", "algorithms", "detectors")
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60
 

@@ -24,6 +24,15 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "verify": ("vez.cli.verify:verify_command", "Check the whole catalogue against every kind of fault."),
         "threads": ("vez.cli.threads:threads_command", "The classics of shared memory on real threads."),
         "show": ("vez.cli.show:show", "Judge, measure and draw a saved trace."),
+        "zoo": ("vez.cli.zoo:zoo", "Plausible mistakes, each with a run in which it shows: find it."),
+    },
+    "Choose": {
+        "compare": (
+            "vez.cli.compare:compare",
+            "What every algorithm costs and tolerates, measured beside its formula.",
+        ),
+        "quorum": ("vez.cli.quorum:quorum", "How large must a quorum be, when coordinators may forget?"),
+        "timeout": ("vez.cli.timeout:timeout", "How long to wait before the silent are taken for dead?"),
     },
 }
 
