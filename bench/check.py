@@ -68,6 +68,7 @@ def vez(arguments: list[str]) -> Measured:
         transitions=found["transitions"],
         holds=all(entry["status"] == "holds" for entry in found["properties"].values()),
         bytes=found["bytes_per_state"],
+        what="a stored state, table and parents included",
     )
 
 
@@ -93,6 +94,7 @@ def spin(model: str, flags: list[str]) -> Measured:
         transitions=transitions,
         holds="errors: 0" in done.stdout,
         bytes=int(vector[1]) if vector else -1,
+        what="of state vector",
     )
 
 
@@ -125,7 +127,7 @@ def _print(title: str, ours: Measured, theirs: Measured, comparable: bool) -> No
         print(
             f"  {name:5} {found['seconds']:7.2f} s to the verdict, {found['search']:7.2f} s of search; "
             f"{found['states']:>9,} states, {found['transitions']:>10,} transitions, {rate:>11,.0f}/s, "
-            f"{found['bytes']:g} bytes a state; {'holds' if found['holds'] else 'broken'}"
+            f"{found['bytes']:g} bytes {found['what']}; {'holds' if found['holds'] else 'broken'}"
         )
     same = ours["states"] == theirs["states"] and ours["transitions"] + 1 == theirs["transitions"]
     verdict = "same verdict" if ours["holds"] == theirs["holds"] else "DIFFERENT VERDICTS"

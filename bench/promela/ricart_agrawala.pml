@@ -26,23 +26,23 @@ inline tell(j) {
 
 inline answer(j) {
   if
-  :: deferred[_pid] & (1 << j) -> CHANNEL(_pid, j)!REPLY, 0
+  :: deferred[_pid] & (1 << j) -> CHANNEL(_pid, j)!REPLY, clock[_pid]
   :: else -> skip
   fi
 }
 
 inline handle(j) {
   if
+  :: stamp > clock[_pid] -> clock[_pid] = stamp
+  :: else -> skip
+  fi;
+  if
   :: kind == REQUEST ->
-     if
-     :: stamp > clock[_pid] -> clock[_pid] = stamp
-     :: else -> skip
-     fi;
      if
      :: state[_pid] == HELD || (state[_pid] == WANTED &&
         (timestamp[_pid] < stamp || (timestamp[_pid] == stamp && _pid < j))) ->
         deferred[_pid] = deferred[_pid] | (1 << j)
-     :: else -> CHANNEL(_pid, j)!REPLY, 0
+     :: else -> CHANNEL(_pid, j)!REPLY, clock[_pid]
      fi
   :: else ->
      awaited[_pid] = awaited[_pid] & (15 - (1 << j));
