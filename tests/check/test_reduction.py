@@ -12,6 +12,7 @@ from vez.check.graph import Graph
 from vez.check.liveness import Liveness
 from vez.check.model import Model
 from vez.check.search import Search
+from vez.check.symmetry import Symmetry
 from vez.core import Assumption, Io, Message, Mutex, Ring
 from vez.core.assumptions import Property
 from vez.errors import Misuse
@@ -54,7 +55,7 @@ CASES: list[tuple[str, int, dict[str, Any], int, int]] = [
     ("chang-roberts", 4, {"fifo": True}, 798, 538),
     ("chang-roberts", 4, {"fifo": True, "elect": (2, 3)}, 52, 47),
     ("token-ring", 4, {"fifo": True, "requests": 2}, 3500, 2952),
-    ("ricart-agrawala", 3, {"fifo": True}, 2101, 1781),
+    ("ricart-agrawala", 3, {"fifo": True}, 2551, 2130),
     ("ricart-agrawala", 2, {"fifo": True, "requests": 3}, 462, 448),
     ("coordinator", 4, {"fifo": True}, 180, 180),
 ]
@@ -85,6 +86,60 @@ def test_liveness_is_judged_only_where_the_reduced_graph_can_tell() -> None:
     assert {verdict.status for verdict in acyclic.verdicts} == {Status.HOLDS}
     cyclic = check(configuration("token-ring", 3, {"fifo": True}), ("starvation_freedom",), reduce=True)
     assert cyclic.verdicts[0].status is Status.NOT_JUDGED
+
+
+SYMMETRIC: list[tuple[str, int, dict[str, Any], int, int]] = [
+    ("token-ring", 3, {}, 108, 36),
+    ("token-ring", 4, {"requests": 2, "crashes": 1}, 12800, 3200),
+    ("coordinator", 4, {"requests": 2}, 1505, 285),
+    ("coordinator", 4, {"crashes": 1, "recoveries": 1, "fifo": True}, 1785, 367),
+    ("naimi-trehel", 4, {"losses": 1}, 3480, 614),
+    ("ring-anonymous", 4, {}, 2554, 649),
+    ("itai-rodeh", 2, {"bounds": {"round": 2}}, 249, 129),
+]
+
+
+@pytest.mark.parametrize(("name", "n", "options", "whole", "orbits"), SYMMETRIC, ids=str)
+def test_symmetry_stores_one_state_of_every_orbit(
+    name: str, n: int, options: dict[str, Any], whole: int, orbits: int
+) -> None:
+    chosen = configuration(name, n, options)
+    properties = (Property.EXCLUSION, Property.UNIQUENESS)
+    full, part = (Search(Model(chosen), properties, symmetry=symmetry).run() for symmetry in (False, True))
+    symmetry = Symmetry(full.model)
+    left = {full.packed.unpack(number) for number in range(full.packed.store.count)}
+    counted = 0
+    while left:  # the orbits, counted in the whole graph without the packed search's help
+        state = left.pop()
+        left -= {symmetry.renamed(state, renaming) for renaming in symmetry.renamings}
+        counted += 1
+    assert (full.packed.store.count, part.packed.store.count, counted) == (whole, orbits, orbits)
+    assert full.broken.keys() == part.broken.keys()
+    assert full.depth >= part.depth
+
+
+def test_a_run_found_under_symmetry_is_the_shortest_and_real() -> None:
+    """It was renamed back: the simulator replayed it, or there would be no report."""
+    chosen = configuration("coordinator", 4, {"crashes": 1, "recoveries": 1})
+    lengths = []
+    for symmetry in (False, True):
+        report = check(chosen, symmetry=symmetry)
+        lengths.append({name: example.steps for name, example in report.counterexamples.items()})
+    assert lengths[0] == lengths[1]
+    assert "exclusion" in lengths[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "reason"),
+    [
+        ("ricart-agrawala", {}, "compares identifiers by order has none"),
+        ("token-ring", {"victims": (1,), "crashes": 1}, "only some processes may crash"),
+        ("ring-anonymous", {"elect": (1,)}, "asked to do more than others"),
+    ],
+)
+def test_a_symmetry_that_does_not_exist_is_refused(name: str, options: dict[str, Any], reason: str) -> None:
+    with pytest.raises(Misuse, match=reason):
+        check(configuration(name, 3, options), symmetry=True)
 
 
 @pytest.mark.parametrize(

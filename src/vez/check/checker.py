@@ -90,13 +90,14 @@ def check(
     watch: Callable[[Progress], None] | None = None,
     first: bool = False,
     reduce: bool = False,
+    symmetry: bool = False,
     pictures: bool = True,
 ) -> Report:
     """Explore a configuration and judge it."""
     names = properties_of(configuration, properties)
     observed = tuple(name for name in names if name in KINDS)
     model = Model(configuration, Watch(observed) if observed else None)
-    search = Search(model, names, limits=limits, watch=watch, first=first, reduce=reduce).run()
+    search = Search(model, names, limits=limits, watch=watch, first=first, reduce=reduce, symmetry=symmetry).run()
     liveness = Liveness(search)
     verdicts, examples = [], {}
     for name in names:
@@ -133,7 +134,7 @@ def _failure(search: Search, liveness: Liveness, name: Property) -> Failure | No
         return None
     if search.model.machine.cut:
         return None  # a run that seems to end may go on beyond the bound
-    if search.complete and not search.reduce:
+    if search.complete and not search.partial:
         return liveness.failure(name)
     return next((Failure(s) for s in search.end_states().tolist() if liveness.fails_at_end(name, s)), None)
 
@@ -143,8 +144,8 @@ def _unbroken(search: Search, liveness: Liveness, name: Property) -> Verdict:
     if name in LIVENESS and search.model.machine.cut:
         words = "what must happen some day may happen beyond the bound on a field"
         return Verdict(name=name, status=Status.NOT_JUDGED, evidence=words)
-    if name in LIVENESS and search.complete and search.reduce and liveness.may_be_endless:
-        words = "a run may go on for ever, and fair cycles need the whole graph: check without --reduce"
+    if name in LIVENESS and search.complete and search.partial and liveness.may_be_endless:
+        words = "a run may go on for ever, and fair cycles need the whole graph: check without reduction"
         return Verdict(name=name, status=Status.NOT_JUDGED, evidence=words)
     if search.complete:
         return Verdict(name=name, status=Status.HOLDS, evidence=f"in all {count:,} states")
@@ -168,13 +169,16 @@ def _broken(name: Property, example: Counterexample | None) -> Verdict:
 def _counterexample(search: Search, liveness: Liveness, name: Property, failure: Failure) -> Counterexample:
     numbers = _way_to(search, failure.state)
     no_return = None
-    if search.complete and not search.reduce:
+    if search.complete and not search.partial:
         bad = liveness.bad_states(name, failure)
         no_return = liveness.point_of_no_return(numbers, bad)
     loop = len(numbers) - 1 if failure.loop else None
     states = [search.packed.unpack(number) for number in (*numbers, *failure.loop[1:])]
-    steps = walk(search.model, states)
-    path = Path(states[0], steps, loop, no_return)
+    if search.symmetry is None:
+        start, steps = states[0], walk(search.model, states)
+    else:
+        start, steps = search.symmetry.walk(states)
+    path = Path(start, steps, loop, no_return)
     quiet = name in LIVENESS and not failure.loop
     replay = Replay(search.model, path, quiet=quiet)
     title = f"{name} broken: {search.model.configuration.words()}"

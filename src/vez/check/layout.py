@@ -7,13 +7,14 @@ looks things up.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from vez.check.local import INSIDE, Event, Transition
 from vez.check.model import Model, State
-from vez.check.store import ColumnOverflow, Numbers, Store
+from vez.check.store import ColumnOverflow, Numbers, Store, Words
 from vez.check.tables import NONE, ChannelTable, Grid, Growing, ProcessTable, fair_name
 
 ALIVE, BLOCKS_TIME, IS_INSIDE, HAS_LED, IS_WAITING = 1, 2, 4, 8, 16
@@ -52,7 +53,7 @@ class Layout:
             values[place] = self.processes[place].index(number)
         for channel, content in enumerate(state.channels):
             if content or channel in self.channels:
-                table = self._channel(channel)
+                table = self.channel(channel)
                 values[table.column] = table.index(content)
         if self.budget_column >= 0:
             values[self.budget_column] = sum(r * count for r, count in zip(self.radix, state.budget, strict=True))
@@ -60,7 +61,7 @@ class Layout:
             values[self.observer_column] = state.observer
         words = [0] * len(self.store.words)
         for place, value in values.items():
-            self._check_width(place, value)
+            self.check_width(place, value)
             column = self.store.columns[place]
             words[column.word] |= value << int(column.shift)
         return words
@@ -83,14 +84,13 @@ class Layout:
         observer = get(self.observer_column) if self.observer_column >= 0 else 0
         return State(locals_, tuple(contents), budget, observer)
 
-    def insert_initial(self) -> None:
-        """Put the initial states into the store."""
+    def insert_initial(self, smallest: Callable[[Words], Words] = lambda words: words) -> None:
+        """Put the initial states into the store, or what stands for them."""
         for state in self.model.initial():
-            self.retry(lambda state=state: self._insert_one(state))  # type: ignore[misc]
+            self.store.insert(self.retry(partial(self._initial, state, smallest)), np.array([self.store.count]))
 
-    def _insert_one(self, state: State) -> None:
-        words = [np.array([word], dtype=np.uint64) for word in self.pack(state)]
-        self.store.insert(words, np.array([self.store.count]))
+    def _initial(self, state: State, smallest: Callable[[Words], Words]) -> Words:
+        return smallest([np.array([word], dtype=np.uint64) for word in self.pack(state)])
 
     def retry(self, action: Callable[[], Any]) -> Any:
         """Do it again, with wider columns, until everything fits."""
@@ -101,7 +101,8 @@ class Layout:
                 place, bits = overflow.args
                 self.store.widen({place: bits + (2 if bits > 4 else 1)})
 
-    def _check_width(self, place: int, value: int) -> None:
+    def check_width(self, place: int, value: int) -> None:
+        """Ask for a wider column where a value does not fit."""
         bits = value.bit_length()
         if bits > self.store.columns[place].bits:
             raise ColumnOverflow(place, bits)
@@ -153,9 +154,10 @@ class Layout:
         for to, message in outcome.sends:
             channel = place * self.n + self.model.place[to]
             sent[channel] = (*sent.get(channel, ()), self.model.message_number(message))
-        return {channel: self._channel(channel).burst(messages) for channel, messages in sent.items()}
+        return {channel: self.channel(channel).burst(messages) for channel, messages in sent.items()}
 
-    def _channel(self, channel: int) -> ChannelTable:
+    def channel(self, channel: int) -> ChannelTable:
+        """The table of a channel, made when it is first used."""
         table = self.channels.get(channel)
         if table is None:
             sender, to = divmod(channel, self.n)

@@ -60,7 +60,7 @@ class Liveness:
 
     @property
     def may_be_endless(self) -> bool:
-        """Whether the reduced graph has a cycle; it has one if and only if the whole graph has."""
+        """Whether the reduced graph has a cycle; if it has none, neither has the whole graph."""
         if not self.search.cyclic:
             return False
         source, target = (np.concatenate([part[end] for part in self.search.followed]) for end in (0, 1))

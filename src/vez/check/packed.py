@@ -278,7 +278,7 @@ class Packed(Layout):
             while column.word >= len(words):
                 words.append(np.zeros(rows.size, dtype=np.uint64))
             most = int(new.max()) if new.size else 0
-            self._check_width(place, most)
+            self.check_width(place, most)
             words[column.word] += (new - old).view(np.uint64) << column.shift
         if fair is None:
             fair = NONE

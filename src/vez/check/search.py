@@ -17,8 +17,10 @@ from vez.check.layout import HAS_LED, IS_INSIDE
 from vez.check.local import Local
 from vez.check.model import Model
 from vez.check.packed import BATCH, Candidates, Packed
-from vez.check.store import Numbers
+from vez.check.store import Numbers, Words
+from vez.check.symmetry import Symmetry
 from vez.core.assumptions import Property
+from vez.errors import Misuse
 
 PROGRESS_S = 0.25
 PROBE = 2000
@@ -59,6 +61,7 @@ class Search:
         limits: Limits | None = None,
         first: bool = False,
         reduce: bool = False,
+        symmetry: bool = False,
         watch: Callable[[Progress], None] | None = None,
     ) -> None:
         self.model = model
@@ -71,6 +74,10 @@ class Search:
         self.first = first
         self.reduce = reduce
         """Whether partial-order reduction is used; see `ample`."""
+        self.symmetry = Symmetry(model) if symmetry else None
+        """The renamings under which states count as one; see `symmetry`."""
+        if reduce and symmetry:
+            raise Misuse("the two reductions cannot be combined", hint="use --reduce or --symmetry")
         self.followed: list[tuple[Numbers, Numbers]] = []
         """The steps of a reduced search, from and to: the reduced graph cannot be found again afterwards."""
         self._ample: Ample | None = None
@@ -105,7 +112,7 @@ class Search:
 
     def _run(self) -> Search:
         packed, store = self.packed, self.packed.store
-        packed.insert_initial()
+        packed.insert_initial(self._stand_for)
         self._inspect(0, store.count)
         low, layer = 0, store.count
         try:
@@ -142,7 +149,7 @@ class Search:
     def _batch(self, low: int, high: int, layer: int) -> None:
         packed, store = self.packed, self.packed.store
         before = store.count
-        candidates, must = packed.retry(lambda: packed.expand(low, high, ample=self._ample))
+        candidates, must = packed.retry(lambda: self._expand(low, high))
         numbers = self._insert(candidates, candidates.rows + low, layer)
         if self._ample is not None:
             self._complete_stuck(candidates, numbers, low, high, layer)
@@ -153,12 +160,25 @@ class Search:
             self.ends.append(ended + low)
         self._inspect(before, packed.store.count)
 
+    def _expand(self, low: int, high: int) -> tuple[Candidates, Any]:
+        candidates, must = self.packed.expand(low, high, ample=self._ample)
+        return candidates._replace(words=self._stand_for(candidates.words)), must
+
+    def _stand_for(self, words: Words) -> Words:
+        """Of each orbit, the state that stands for it."""
+        return words if self.symmetry is None else self.symmetry.smallest(self.packed, words)
+
+    @property
+    def partial(self) -> bool:
+        """Whether the graph searched is smaller than that of the model."""
+        return self.reduce or self.symmetry is not None
+
     def _insert(self, candidates: Candidates, parents: Numbers, layer: int) -> Numbers:
         self.transitions += len(parents)
         numbers = self.packed.store.insert(candidates.words, parents)
         if not self.cyclic and numbers.size and int(numbers.min()) < layer:
             self.cyclic = True
-        if self.reduce:
+        if self.partial:
             self.followed.append((parents, numbers))
         return numbers
 

@@ -38,6 +38,7 @@ class ItaiRodeh(Election):
     name = "itai-rodeh"
     topology = Ring
     assumes = (Assumption.RELIABLE, Assumption.NO_CRASHES)
+    symmetry = "rotation"
     guarantees = (Property.UNIQUENESS, Property.TERMINATION, Property.VALIDITY)
 
     names: Parameter[int] = 0  # how many names there are to draw from; 0: as many as processes
