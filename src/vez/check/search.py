@@ -125,7 +125,7 @@ class Search:
                 low = high
                 self._check_limits(store.count - low)
         except KeyboardInterrupt:
-            self.stopped = "interrupted"
+            self.stopped = "by Ctrl-C"
         if not self.stopped and store.count > layer:
             self.depth += 1
         self.seconds = time.monotonic() - self.started
