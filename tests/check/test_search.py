@@ -59,6 +59,24 @@ def test_states_transitions_and_ends_are_those_of_the_oracle(name: str, n: int, 
         assert _depth(search, search.broken[Property.EXCLUSION]) == expected.first_two_inside
 
 
+@pytest.mark.parametrize(
+    ("name", "n", "options"),
+    [
+        ("majority", 2, {"capacity": 1, "bounds": {"term": 1}}),
+        ("lamport", 2, {"requests": -1, "bounds": {"clock": 7}}),
+        ("quorum-retry", 2, {"capacity": 1, "bounds": {"number": 2}}),
+    ],
+    ids=str,
+)
+def test_bounds_cut_the_same_steps_off(name: str, n: int, options: dict[str, Any]) -> None:
+    chosen = configuration(name, n, options)
+    expected, model = naive.explore(Model(chosen)), Model(chosen)
+    search = Search(model).run()
+    assert model.machine.cut
+    found = (search.packed.store.count, search.transitions, search.depth)
+    assert found == (expected.states, expected.transitions, expected.depth)
+
+
 def test_a_stored_state_unpacks_to_what_was_packed() -> None:
     chosen = configuration("bully", 2, {"crashes": 1, "recoveries": 1, "losses": 1})
     oracle = Model(chosen)

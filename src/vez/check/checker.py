@@ -136,19 +136,21 @@ def _failure(search: Search, liveness: Liveness, name: Property) -> Failure | No
         return None  # a run that seems to end may go on beyond the bound
     if search.complete and not search.partial:
         return liveness.failure(name)
-    return next((Failure(s) for s in search.end_states().tolist() if liveness.fails_at_end(name, s)), None)
+    state = liveness.failing_end(name)
+    return None if state is None else Failure(state)
 
 
 def _unbroken(search: Search, liveness: Liveness, name: Property) -> Verdict:
     count = search.packed.store.count
     if name in LIVENESS and search.model.machine.cut:
-        words = "what must happen some day may happen beyond the bound on a field"
+        words = "what must happen some day may happen beyond the bound"
         return Verdict(name=name, status=Status.NOT_JUDGED, evidence=words)
     if name in LIVENESS and search.complete and search.partial and liveness.may_be_endless:
         words = "a run may go on for ever, and fair cycles need the whole graph: check without reduction"
         return Verdict(name=name, status=Status.NOT_JUDGED, evidence=words)
     if search.complete:
-        return Verdict(name=name, status=Status.HOLDS, evidence=f"in all {count:,} states")
+        within = " within the bounds" if search.model.machine.cut else ""
+        return Verdict(name=name, status=Status.HOLDS, evidence=f"in all {count:,} states{within}")
     return Verdict(
         name=name,
         status=Status.UNDECIDED,

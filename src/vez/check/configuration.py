@@ -60,6 +60,7 @@ class Configuration:
         amnesia: bool = False,
         without: tuple[str, ...] = (),
         bounds: dict[str, int] | None = None,
+        capacity: int = 0,
         victims: tuple[int, ...] = (),
     ) -> None:
         if scenario.n is None and not scenario.ids:
@@ -69,6 +70,8 @@ class Configuration:
         self.dropped = dropped
         self.bounds = bounds or {}
         """Fields and the largest value up to which they are followed: what lies beyond is not explored."""
+        self.capacity = capacity
+        """The most messages under way on one channel that are followed; 0: any number."""
         for field in self.bounds:
             if field not in algorithm.__struct_fields__:
                 raise UnknownName(f"field of {algorithm.name}", field, algorithm.__struct_fields__)
@@ -126,6 +129,8 @@ class Configuration:
         parts.append(self.budget.words() + (", memory may be lost" if self.amnesia else ""))
         if self.victims != self.ids:
             parts.append(f"only {', '.join(map(str, self.victims))} may crash")
+        if self.capacity:
+            parts.append(f"at most {self.capacity} under way on a channel")
         parts += [f"{field} up to {most}" for field, most in sorted(self.bounds.items())]
         return ", ".join(parts)
 

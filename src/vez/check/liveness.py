@@ -69,11 +69,18 @@ class Liveness:
 
     def failure(self, name: Property) -> Failure | None:
         """The first state or loop in which a property fails."""
-        ends = self.search.end_states()
-        for state in ends.tolist() if self._may_fail_at_end(name, ends) else ():
-            if self.fails_at_end(name, state):
-                return Failure(state)
+        state = self.failing_end(name)
+        if state is not None:
+            return Failure(state)
         return self._failing_loop(name) if self.search.cyclic else None
+
+    def failing_end(self, name: Property) -> int | None:
+        """The first state in which a run may end and breaks the property."""
+        ends = self.search.end_states()
+        if name in (Property.DEADLOCK_FREEDOM, Property.STARVATION_FREEDOM):
+            failing = ends[self._waiting_mask()[ends]]
+            return int(failing[0]) if len(failing) else None
+        return next((state for state in ends.tolist() if self.fails_at_end(name, state)), None)
 
     def fails_at_end(self, name: Property, state: int) -> bool:
         """Whether a run that ends in this state breaks the property."""
@@ -108,9 +115,11 @@ class Liveness:
     def bad_states(self, name: Property, failure: Failure) -> Mask:
         """The states in which a run fails if it ends, or stays, there."""
         bad = np.zeros(self.search.packed.store.count, dtype=bool)
-        for state in self.search.end_states().tolist():
-            if name in LIVENESS and self.fails_at_end(name, state):
-                bad[state] = True
+        ends = self.search.end_states()
+        if name in (Property.DEADLOCK_FREEDOM, Property.STARVATION_FREEDOM):
+            bad[ends] = self._waiting_mask()[ends]
+        elif name in LIVENESS:
+            bad[[state for state in ends.tolist() if self.fails_at_end(name, state)]] = True
         if failure.loop:
             bad |= self._waiting_mask() if self.model.configuration.algorithm.role == "mutex" else False
         elif name not in LIVENESS:
@@ -178,9 +187,6 @@ class Liveness:
             inside = np.array([self.model.locals[number].phase for number in table.numbers])[store.values(words, place)]
             entry |= (inside[graph.source] != 2) & (inside[graph.target] == 2)
         return ~entry
-
-    def _may_fail_at_end(self, name: Property, ends: Any) -> bool:
-        return bool(len(ends)) and name in LIVENESS
 
     def _locals(self, number: int) -> list[Local]:
         words = self.packed.store.slice(number, number + 1)

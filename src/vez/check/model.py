@@ -117,7 +117,15 @@ class Model:
         return events
 
     def steps(self, state: State) -> Iterator[Step]:
-        """Everything that can happen next, in a fixed order."""
+        """Everything that can happen next, in a fixed order, within the capacity of the channels."""
+        most = self.configuration.capacity
+        for step in self._steps(state):
+            if not most or all(len(content) <= most for content in step.state.channels):
+                yield step
+            else:
+                self.machine.cut = True
+
+    def _steps(self, state: State) -> Iterator[Step]:
         quiet = True
         for place in range(self.n):
             for event, must in self.spontaneous(place, state.locals[place]):

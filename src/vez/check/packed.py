@@ -262,11 +262,17 @@ class Packed(Layout):
             target = self.channels[channel]
             held = popped.get(target.column)
             held = self.column(target.column)[rows] if held is None else held
-            all_changes.append((target.column, held, target.appended.look_up(held, burst, target.append)))
+            after = target.appended.look_up(held, burst, target.append)
+            if after.min() < 0:  # beyond the capacity that is followed
+                kept = _some(np.flatnonzero(after >= 0), rows, heads, changes, fair)
+                if kept[0].size:
+                    self._write_outcomes(table, *kept)
+                return
+            all_changes.append((target.column, held, after))
         if self.observer_column >= 0:
             before = self.column(self.observer_column)[rows]
-            after = self._observed.look_up(before, table.visible.array[heads], self._observe)
-            all_changes.append((self.observer_column, before, after))
+            seen = self._observed.look_up(before, table.visible.array[heads], self._observe)
+            all_changes.append((self.observer_column, before, seen))
         if fair is None:
             fair = self._own_classes(table)[heads]
         self._write(rows, [*changes, *all_changes], fair)

@@ -173,10 +173,13 @@ class ChannelTable:
         return found
 
     def append(self, content: int, burst: int) -> int:
-        """The content after a burst."""
-        after = self.contents[content]
+        """The content after a burst; NONE where it is more than is followed."""
+        after, most = self.contents[content], self.model.configuration.capacity
         for number in self.bursts[burst]:
             after = self.model.append(after, number)
+        if burst and most and len(after) > most:
+            self.model.machine.cut = True
+            return NONE
         return self.index(after)
 
     def _add_options(self, place: int, content: tuple[int, ...]) -> None:

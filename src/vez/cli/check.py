@@ -53,6 +53,7 @@ MAX_MEMORY_MB = 4096
     help=f"Turn an assumption off: {', '.join(a for a in Assumption if a != Assumption.UNIQUE_IDS)}.",
 )
 @click.option("--bound", type=ASSIGNMENT, multiple=True, help="Follow a field only up to a value: clock=6.")
+@click.option("--capacity", type=click.IntRange(0), default=0, help="Follow at most so many messages on a channel.")
 @click.option("--property", "properties", multiple=True, help="Judge this one only; may be given again.")
 @click.option("--first", is_flag=True, help="Stop at the first violation of a safety property.")
 @click.option("--reduce", is_flag=True, help="Partial-order reduction: fewer states, same verdicts, longer runs.")
@@ -132,6 +133,7 @@ def _configuration(options: dict[str, Any]) -> Configuration:
         amnesia=options["amnesia"],
         without=options["without"],
         bounds=dict(options["bound"]),
+        capacity=options["capacity"],
         victims=options["victims"] or (),
     )
 

@@ -13,12 +13,21 @@ import msgspec
 
 from vez.check import Budget, Configuration, Limits, Report, check
 from vez.core.assumptions import Assumption
-from vez.core.process import Process
+from vez.core.process import DURABLE, Process, marked
 from vez.properties import Status
 from vez.sim.scenario import Scenario
 
 EDGES = ((1, 2), (2, 3), (1, 3))
 """The graph for algorithms that run on any: a triangle."""
+
+
+BOUNDS: dict[str, tuple[dict[str, int], int]] = {
+    "itai-rodeh": ({"round": 2}, 0),
+    "majority": ({"term": 1}, 1),
+    "quorum-retry": ({"number": 1}, 1),
+    "invitation": ({"counter": 1}, 1),
+}
+"""Algorithms that count, or send, without end: how far they are followed (fields, messages on a channel)."""
 
 
 class World(msgspec.Struct, frozen=True):
@@ -52,7 +61,7 @@ class Cell(msgspec.Struct, frozen=True):
     """One property of one algorithm in one world."""
 
     status: str
-    """holds, broken, or not exhausted."""
+    """holds, broken, not exhausted, or not judged (beyond a bound)."""
     steps: int | None = None
     endless: bool = False
 
@@ -75,8 +84,15 @@ class Row(msgspec.Struct, frozen=True):
     """None where they were not exhausted."""
     cells: dict[str, Cell]
     promised: tuple[str, ...]
+    bounds: str
+    """As on the command line; empty where nothing is cut off."""
     kept: bool
     """Whether the world keeps all that the algorithm assumes."""
+
+    @property
+    def command(self) -> str:
+        """How to see it."""
+        return " ".join(filter(None, ("vez check", self.algorithm, self.world.options, self.bounds)))
 
     @property
     def size(self) -> str:
@@ -89,13 +105,27 @@ def configurations(name: str, algorithm: type[Process]) -> Iterator[tuple[World,
     n = max(3, algorithm.smallest())
     edges = EDGES if algorithm.topology.name == "graph" else ()
     scenario = Scenario(algorithm=name, n=n, edges=edges)
+    bounds, capacity = BOUNDS.get(name, ({}, 0))
     for world in WORLDS:
         if world.without is None or world.without in algorithm.assumes:
             without = (str(world.without),) if world.without else ()
             yield (
                 world,
-                Configuration(scenario, algorithm, budget=world.budget, amnesia=world.amnesia, without=without),
+                Configuration(
+                    scenario,
+                    algorithm,
+                    budget=world.budget,
+                    amnesia=world.amnesia,
+                    without=without,
+                    bounds=bounds,
+                    capacity=capacity,
+                ),
             )
+
+
+def _bounds(configuration: Configuration) -> str:
+    parts = [f"--bound {field}={most}" for field, most in configuration.bounds.items()]
+    return " ".join([*parts, f"--capacity {configuration.capacity}"] if configuration.capacity else parts)
 
 
 def verify(
@@ -120,6 +150,7 @@ def row(name: str, algorithm: type[Process], world: World, configuration: Config
         states=None if report.stopped else report.states,
         cells=cells,
         promised=tuple(map(str, algorithm.guarantees)),
+        bounds=_bounds(configuration),
         kept=not _unkept(algorithm, world),
     )
 
@@ -128,7 +159,8 @@ def _cell(report: Report, name: str, status: Status) -> Cell:
     if status is Status.BROKEN:
         example = report.counterexamples[name]
         return Cell("broken", example.steps, example.path.loop is not None)
-    return Cell("holds" if status is Status.HOLDS else "not exhausted")
+    words = {Status.HOLDS: "holds", Status.NOT_JUDGED: "not judged"}
+    return Cell(words.get(status, "not exhausted"))
 
 
 def _unkept(algorithm: type[Process], world: World) -> bool:
@@ -139,7 +171,8 @@ def _unkept(algorithm: type[Process], world: World) -> bool:
         Assumption.NO_RECOVERY: budget.recoveries,
         Assumption.RELIABLE: budget.losses or budget.duplicates,
     }
-    return world.without is not None or any(breaks.get(name) for name in algorithm.assumes)
+    forgets = world.amnesia and bool(marked(algorithm, DURABLE))
+    return forgets or world.without is not None or any(breaks.get(name) for name in algorithm.assumes)
 
 
 HEAD = """# Verdicts: every algorithm against every kind of fault
@@ -151,7 +184,8 @@ violation was found before {limit:,} states. A number of steps is that of the sh
 options prints and draws it. A world in *italics* breaks an assumption of the algorithm: what breaks there was
 never promised.
 
-Durable fields survive a crash unless the row says *with or without*.
+Algorithms that count or send without end are followed within the bounds that the command names; what must happen some
+day is *not judged* there. Durable fields survive a crash unless the row says *with or without*.
 """
 
 
@@ -167,8 +201,7 @@ def markdown(rows: list[Row], max_states: int) -> str:
         for line in own:
             world = line.world.name if line.kept else f"*{line.world.name}*"
             cells = " | ".join(line.cells[name].text for name in names)
-            command = f"`vez check {name} {line.world.options}`".replace(" `", "`")
-            parts.append(f"| {world} | {cells} | {line.size} | {command} |")
+            parts.append(f"| {world} | {cells} | {line.size} | `{line.command}` |")
         parts.append("")
     return "\n".join(parts)
 
@@ -178,7 +211,7 @@ def to_json(line: Row) -> dict[str, Any]:
     return {
         "algorithm": line.algorithm,
         "world": line.world.name,
-        "options": line.world.options,
+        "command": line.command,
         "n": line.n,
         "states": line.states,
         "assumptions_kept": line.kept,
