@@ -24,23 +24,13 @@ ALLOWED = {
     "threads": {"errors"},
     "check": {"core", "errors", "properties", "sim", "threads"},
     "zoo": {"algorithms", "core", "errors", "sim"},
-    "lab": {"algorithms", "check", "core", "draw", "errors", "properties", "sim", "zoo"},
+    "lab": {"algorithms", "check", "core", "detectors", "draw", "errors", "properties", "sim", "zoo"},
     "analysis": {"algorithms", "core", "errors", "properties", "sim"},
     "cli": {
-        "algorithms",
-        "analysis",
-        "check",
-        "core",
-        "draw",
-        "errors",
-        "lab",
-        "properties",
-        "sim",
-        "threads",
-        "zoo",
-        "__version__",
+        "algorithms", "analysis", "check", "core", "detectors", "draw", "errors", "lab", "properties", "sim", "threads",
+        "zoo", "__version__",
     },
-}
+}  # fmt: skip
 FORBIDDEN = {"asyncio", "socket", "time", "random", "logging", "threading", "datetime", "secrets", "os", "subprocess"}
 PURE = ("core", "algorithms", "detectors")
 LONGEST_FILE = 500

@@ -19,7 +19,7 @@ from vez.core.topology import TOPOLOGIES
 from vez.errors import Misuse
 from vez.lab import load_algorithm, shrink
 from vez.lab.report import Report, disappointments, run_and_report
-from vez.sim.scenario import Expect, Scenario, dumps
+from vez.sim.scenario import DETECTORS, Expect, Scenario, dumps
 
 
 class SimCommand(click.Command):
@@ -60,6 +60,11 @@ class SimCommand(click.Command):
 @click.option("--cut", type=CUT, multiple=True, help="1>2@5..20: a channel that carries nothing, one way.")
 @click.option("--drift", type=DRIFT, multiple=True, help="2=1.5: process 2's timers take 1.5 times as long.")
 @click.option("--suspect", type=SUSPECT, multiple=True, help="1:3@5..9: process 1 wrongly believes that 3 is dead.")
+@click.option(
+    "--detector",
+    type=click.Choice(DETECTORS),
+    help="What tells of crashes; all but the first two can err.  [default: perfect]",
+)
 @click.option("--crashes", type=click.IntRange(0), help="So many random crashes.")
 @click.option("--recoveries", type=click.IntRange(0), help="So many of them come back.")
 @click.option("--pauses", type=click.IntRange(0), help="So many random pauses.")

@@ -34,6 +34,8 @@ def build_scenario(options: dict[str, Any]) -> Scenario:
         changes[field] = msgspec.structs.replace(getattr(scenario, field), **given)
     if options["runs"] and changes["network"].delay == Network().delay and options["delay"] is None:
         changes["network"] = msgspec.structs.replace(changes["network"], delay=SWEEP_DELAY)
+    if options["detector"]:
+        changes["detector"] = msgspec.structs.replace(scenario.detector, kind=options["detector"])
     for part in _LISTS:
         changes[part] = (*getattr(scenario, part), *options[part])
     changes["partition"] = (*scenario.partition, *options["partition"], *options["cut"])

@@ -80,6 +80,10 @@ class Process(msgspec.Struct, eq=False, gc=False, kw_only=True):
         """After a crash: only durable fields and parameters are as they were."""
         self.on_start(io)
 
+    def longest_delay_ms(self) -> float | None:
+        """How long a message may take for the algorithm's timers to be proof; None where nothing rests on it."""
+        return None
+
     def status(self) -> str:
         """A few words on the state, noted over the lifeline in pictures; empty for none."""
         return ""

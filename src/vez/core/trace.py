@@ -172,6 +172,10 @@ class Header(msgspec.Struct, frozen=True, omit_defaults=True):
     bypass_bound: int | None = None
     stay_bound_us: int | None = None
     """How long a stay may last, where the algorithm assumes a bound (a lease)."""
+    delay_bound_us: int | None = None
+    """How long a message may take, where the algorithm's timers rest on it."""
+    drifting: tuple[int, ...] = ()
+    """Processes whose clocks are off."""
     patience_us: int = 0
     """How old a request must be, at the end of a run that a limit cut short, to count as starving."""
 

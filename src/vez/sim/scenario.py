@@ -16,11 +16,13 @@ import tomli_w
 from msgspec import Meta
 
 from vez.core.assumptions import Property
-from vez.detectors import Settings
+from vez.detectors import MONITORS, Settings
 from vez.errors import BadData, MissingFile, UnknownName
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
 MAX_PROCESSES = 10_000_000
+
+DETECTORS = ("perfect", "none", *MONITORS)
 
 Ms = Annotated[float, Meta(ge=0, le=1e12)]
 Chance = Annotated[float, Meta(ge=0, le=1)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from functools import partial
 from heapq import heappop, heappush
 from random import Random
 from typing import Any
@@ -24,7 +25,7 @@ from vez.sim.agenda import Agenda
 from vez.sim.debug import run_twice
 from vez.sim.delays import us
 from vez.sim.faults import Faults
-from vez.sim.harness import Harness
+from vez.sim.harness import Harness, QuietHarness
 from vez.sim.network import NetworkModel
 from vez.sim.node import ConstantNode, Node, RandomNode
 from vez.sim.scenario import Choice, Scenario
@@ -84,8 +85,9 @@ class Simulation:
         self.by_id = _by_id(self.nodes)
         self.network = NetworkModel(self, setup)
         self.faults = Faults(self, setup)
-        self.harness = Harness(self, setup)
+        self.harness = Harness(self, setup) if self.watched else QuietHarness(self, setup)
         self._timers: dict[tuple[int, str], object] = {}
+        self._timer_handlers: dict[str, Callable[..., None]] = {}
         self._status: dict[int, str] = {}
         self._choices = {(choice.process, choice.number): choice.index for choice in scenario.choice}
         self._chosen: list[Choice] = []
@@ -171,31 +173,37 @@ class Simulation:
     # What handlers ask of the world, by way of Node.
 
     def set_timer(self, node: Node, name: str, after_ms: float) -> None:
-        handler = getattr(self.algorithm, f"on_timer_{name}", None)
+        handler = self._timer_handlers.get(name) or self._timer_handler(name)
+        if after_ms < 0:
+            raise ProtocolBug(f"{self.algorithm.__name__} set timer {name!r} to {after_ms} ms, in the past")
+        key = (node.me, name)
+        run = self._timers[key] = object()
+        after_ms *= self._rates.get(node.me, 1.0)
+        if self._given_timers:  # a scenario that says how long single timers run
+            self._timers_set[node.me] += 1
+            after_ms = self._given_timers.get((node.me, self._timers_set[node.me]), after_ms)
+        at = self.agenda.now + max(1, us(after_ms))
+        self.agenda.plan(at, partial(self._time_out, node, key, run, handler))
+
+    def _timer_handler(self, name: str) -> Callable[..., None]:
+        handler: Callable[..., None] | None = getattr(self.algorithm, f"on_timer_{name}", None)
         if handler is None:
             raise ProtocolBug(
                 f"{self.algorithm.__name__} set a timer {name!r} and has no on_timer_{name}",
                 hint=f"define on_timer_{name}(self, io)",
             )
-        if after_ms < 0:
-            raise ProtocolBug(f"{self.algorithm.__name__} set timer {name!r} to {after_ms} ms, in the past")
-        run = self._timers[node.me, name] = object()
-        self._timers_set[node.me] += 1
-        given = self._given_timers.get((node.me, self._timers_set[node.me]))
-        after_ms = after_ms * self._rates.get(node.me, 1.0) if given is None else given
-        key, at = (node.me, name), self.agenda.now + max(1, us(after_ms))
+        self._timer_handlers[name] = handler
+        return handler
 
-        def fire() -> None:
-            if self._timers.get(key) is run:
-                self.faults.when_awake(node, fired)
+    def _time_out(self, node: Node, key: tuple[int, str], run: object, handler: Callable[..., None]) -> None:
+        if self._timers.get(key) is run:
+            self.faults.when_awake(node, partial(self._fire, node, key, run, handler))
 
-        def fired() -> None:
-            if self._timers.get(key) is run:  # it may have been cancelled while the process stood still
-                del self._timers[key]
-                self.record(events.Fired, node.me, name)
-                self.call(node, handler)
-
-        self.agenda.plan(at, fire)
+    def _fire(self, node: Node, key: tuple[int, str], run: object, handler: Callable[..., None]) -> None:
+        if self._timers.get(key) is run:  # it may have been cancelled while the process stood still
+            del self._timers[key]
+            self.record(events.Fired, node.me, key[1])
+            self.call(node, handler)
 
     def cancel_timer(self, node: Node, name: str) -> None:
         self._timers.pop((node.me, name), None)
@@ -250,6 +258,7 @@ class Simulation:
             return None
         algorithm, scenario = self.algorithm, self.scenario
         patience = scenario.patience_ms
+        bound = next(iter(self.nodes.values())).process.longest_delay_ms()
         header = Header(
             vez_trace=events.FORMAT,
             algorithm=scenario.algorithm,
@@ -266,6 +275,8 @@ class Simulation:
             best_wins=getattr(algorithm, "best_wins", False),
             bypass_bound=getattr(algorithm, "bypass_bound", None),
             stay_bound_us=self._stay_bound(),
+            delay_bound_us=None if bound is None else us(bound),
+            drifting=tuple(sorted(process for process, rate in self._rates.items() if rate != 1.0)),
             patience_us=100 * self.message_us if patience is None else us(patience),
         )
         return Trace(header, tuple(self.log))
