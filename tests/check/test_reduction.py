@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.check.test_search import configuration
 
+from vez.algorithms.mutex.coordinator import Coordinator
 from vez.check import Configuration, check
 from vez.check.graph import Graph
 from vez.check.liveness import Liveness
@@ -116,6 +117,16 @@ def test_symmetry_stores_one_state_of_every_orbit(
     assert (full.packed.store.count, part.packed.store.count, counted) == (whole, orbits, orbits)
     assert full.broken.keys() == part.broken.keys()
     assert full.depth >= part.depth
+
+
+def test_a_symmetry_is_not_inherited() -> None:
+    """A subclass may compare by order what its parent only compared for equality."""
+
+    class Favourite(Coordinator):
+        name = "favourite"
+
+    with pytest.raises(Misuse, match="does not declare one"):
+        check(Configuration(Scenario(algorithm="favourite", n=3), Favourite), symmetry=True)
 
 
 def test_a_run_found_under_symmetry_is_the_shortest_and_real() -> None:

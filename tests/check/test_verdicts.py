@@ -8,7 +8,10 @@ import pytest
 from tests.check.test_search import configuration
 
 from vez.algorithms import find
+from vez.algorithms.mutex.coordinator import Coordinator
+from vez.algorithms.mutex.token_ring import TokenRing
 from vez.check import Configuration, Limits, Report, check
+from vez.check.configuration import FOREVER
 from vez.core import Io, Message, Mutex, Parameter, Property
 from vez.core.trace import Entered
 from vez.properties import Status, judge
@@ -121,6 +124,27 @@ def test_starvation_in_a_run_that_never_rests_is_found_as_a_loop() -> None:
     assert verdicts(check(kept))["starvation_freedom"] is Status.HOLDS
 
 
+class Favourite(Coordinator):
+    """The hub grants the smallest identifier that waits, not the first that asked."""
+
+    name = "favourite"
+
+    def _grant_next(self, io: Io) -> None:
+        self.queue = tuple(sorted(self.queue))
+        super()._grant_next(io)
+
+
+def test_starvation_while_others_get_in_again_and_again() -> None:
+    report = check(Configuration(Scenario(algorithm="favourite", n=3), Favourite, requests=FOREVER))
+    assert verdicts(report)["deadlock_freedom"] is Status.HOLDS
+    assert verdicts(report)["starvation_freedom"] is Status.BROKEN
+    example = report.counterexamples["starvation_freedom"]
+    assert example.path.loop is not None
+    loop = example.path.steps[example.path.loop :]
+    assert ("enter", None) in [seen for step in loop for seen in step.transition.visible]
+    assert judge(example.trace, only=["starvation_freedom"])[0].status is Status.BROKEN
+
+
 def test_an_unfair_cycle_is_no_starvation() -> None:
     """The token may turn for ever while a message waits: fairness says that it does not wait for ever."""
     report = check(configuration("token-ring", 3, {"requests": -1}))
@@ -143,3 +167,24 @@ def test_a_search_that_was_cut_short_never_says_that_a_property_holds() -> None:
 def test_stability_is_judged_by_an_observer() -> None:
     report = check(configuration("bully", 2, {"crashes": 1, "recoveries": 1}), ("stability",))
     assert verdicts(report)[Property.STABILITY] is Status.BROKEN
+
+
+@pytest.mark.parametrize(("name", "requests", "worst"), [("coordinator", 2, 2), ("token-ring", 2, 2)])
+def test_the_most_bypasses_of_all_runs_are_counted(name: str, requests: int, worst: int) -> None:
+    """Who asked first may be overtaken on the way to the queue, or stand behind the token; never without end."""
+    report = check(configuration(name, 3, {"requests": requests}), ("bounded_waiting",))
+    assert report.verdicts[0].status is Status.HOLDS
+    assert report.verdicts[0].evidence.startswith(f"at most {worst} bypass")
+
+
+class Hasty(TokenRing):
+    """Promises what a ring cannot keep: that nobody is ever overtaken."""
+
+    name = "hasty-ring"
+    bypass_bound = 0
+
+
+def test_a_promised_number_of_bypasses_is_held_against_all_runs() -> None:
+    report = check(Configuration(Scenario(algorithm="hasty-ring", n=2), Hasty), ("bounded_waiting",))
+    assert report.broken == ("bounded_waiting",)
+    assert "more than the promised 0" in report.verdicts[0].evidence

@@ -147,7 +147,10 @@ class Layout:
         """Whether a safety property can see the outcome: somebody gets in or out, begins or ceases to lead."""
         me, view = self.model.ids[place], self.model.locals[before].view
         led = view is not None and view[0] == me
-        return any(seen[0] != "elected" or led or seen[1] == me for seen in outcome.visible)
+        return any(
+            self.model.observer is not None if seen[0] == "want" else seen[0] != "elected" or led or seen[1] == me
+            for seen in outcome.visible
+        )
 
     def _bursts(self, place: int, outcome: Transition) -> dict[int, int]:
         sent: dict[int, tuple[int, ...]] = {}

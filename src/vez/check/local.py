@@ -45,7 +45,9 @@ class Transition(NamedTuple):
 
     local: Local
     sends: tuple[tuple[int, Message], ...] = ()
-    visible: tuple[tuple[Any, ...], ...] = ()  # ("enter", token), ("leave",), ("elected", leader, term), ("crash",)
+    visible: tuple[
+        tuple[Any, ...], ...
+    ] = ()  # ("want",), ("enter", token), ("leave",), ("elected", leader, term), ("crash",)
     chosen: tuple[int, ...] = ()
     set_timers: tuple[str, ...] = ()  # in the order of setting; a replay counts them
     bug: str = ""
@@ -138,7 +140,8 @@ class Machine:
         if kind == "deliver":
             return self._run(process, local, self._handler(type(event[2])), event[2], event[1])
         if kind == "want":
-            return self._run(process, _asked(local)._replace(phase=WAITING), self.algorithm.on_want)
+            wanting = _asked(local)._replace(phase=WAITING)
+            return self._run(process, wanting, self.algorithm.on_want, visible=(("want",),))
         if kind == "elect":
             return self._run(process, _asked(local), self.algorithm.on_elect)
         if kind == "leave":

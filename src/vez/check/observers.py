@@ -78,14 +78,39 @@ class Reigns(NamedTuple):
         return self
 
 
-KINDS: dict[Property, type[Fence | Reigns]] = {Property.FENCED_EXCLUSION: Fence, Property.STABILITY: Reigns}
+class Waiting(NamedTuple):
+    """Who waits, in the order of wanting, and how many later ones got in meanwhile (bypasses)."""
+
+    queue: tuple[tuple[int, int], ...] = ()
+    worst: int = 0
+    broken: bool = False  # whether the worst is too much is for the checker to say, which knows the promise
+
+    def after(self, process: int, visible: Visible) -> Waiting:
+        """One thing that a process was seen to do."""
+        if visible[0] == "want":
+            return self._replace(queue=(*self.queue, (process, 0)))
+        place = next((place for place, entry in enumerate(self.queue) if entry[0] == process), None)
+        if place is None or visible[0] not in ("enter", "crash"):
+            return self
+        passed = int(visible[0] == "enter")
+        before = tuple((who, count + passed) for who, count in self.queue[:place])
+        worst = max([self.worst, *(count for _, count in before)])
+        return Waiting((*before, *self.queue[place + 1 :]), worst)
+
+
+KINDS: dict[Property, type[Fence | Reigns | Waiting]] = {
+    Property.FENCED_EXCLUSION: Fence,
+    Property.STABILITY: Reigns,
+    Property.BOUNDED_WAITING: Waiting,
+}
 
 
 class Watch(Observer):
     """The observers of some properties, numbered as one."""
 
-    def __init__(self, properties: tuple[Property, ...]) -> None:
+    def __init__(self, properties: tuple[Property, ...], bypass_bound: int | None = None) -> None:
         self.properties = properties
+        self.bypass_bound = bypass_bound
         self._states: list[tuple[Any, ...]] = []
         self._numbers: dict[tuple[Any, ...], int] = {}
         self._number(tuple(KINDS[name]() for name in properties))
@@ -97,7 +122,18 @@ class Watch(Observer):
         return self._number(states)
 
     def broken(self, number: int) -> tuple[str, ...]:
-        return tuple(name for name, state in zip(self.properties, self._states[number], strict=True) if state.broken)
+        states = zip(self.properties, self._states[number], strict=True)
+        return tuple(name for name, state in states if state.broken or self._overtaken(state))
+
+    def worst_bypasses(self) -> int:
+        """The most bypasses that any request suffered, in all that was explored."""
+        return max(
+            (state.worst for states in self._states for state in states if isinstance(state, Waiting)), default=0
+        )
+
+    def _overtaken(self, state: Any) -> bool:
+        bound = self.bypass_bound
+        return isinstance(state, Waiting) and bound is not None and state.worst > bound
 
     def __len__(self) -> int:
         return len(self._states)

@@ -33,7 +33,7 @@ Renaming = tuple[int, ...]
 def refuse(configuration: Configuration) -> None:
     """Say why this configuration has no symmetry, if so."""
     algorithm, reason = configuration.algorithm, ""
-    if not algorithm.symmetry:
+    if not vars(algorithm).get("symmetry"):  # not inherited: a subclass may compare what its parent does not
         reason = "it does not declare one; an algorithm that compares identifiers by order has none"
     elif configuration.scenario.initial:
         reason = "some processes start with fields of their own"
