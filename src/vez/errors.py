@@ -69,6 +69,12 @@ class MissingFile(VezError):
     exit_code = 66  # EX_NOINPUT
 
 
+class MissingPart(VezError):
+    """An optional part of vez is asked for and not installed."""
+
+    exit_code = 69  # EX_UNAVAILABLE
+
+
 class CannotWrite(VezError):
     """A file that should be written cannot be."""
 

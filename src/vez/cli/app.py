@@ -25,6 +25,9 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "See how it works": {
         "algorithms": ("vez.cli.algorithms:algorithms", "What exists: topology, assumptions, guarantees, source."),
         "sim": ("vez.cli.sim:sim", "Run an algorithm in virtual time, with faults; judge, measure and draw it."),
+        "check": ("vez.cli.check:check_command", "Explore every interleaving; the shortest run to what goes wrong."),
+        "verify": ("vez.cli.verify:verify_command", "Check the whole catalogue against every kind of fault."),
+        "threads": ("vez.cli.threads:threads_command", "The classics of shared memory on real threads."),
         "detectors": ("vez.cli.detectors:detectors", "Compare failure detectors: how soon, how often wrong."),
         "show": ("vez.cli.show:show", "Judge, measure and draw a saved trace."),
         "zoo": ("vez.cli.zoo:zoo", "Plausible mistakes, each with a run in which it shows: find it."),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from rich.table import Table
 from vez import draw
 from vez.errors import CannotWrite, Misuse
 from vez.lab.report import Report
-from vez.properties import Measurements, Status
+from vez.properties import Measurements, Status, Verdict
 from vez.properties.measure import Summary
 
 SUFFIXES = {".txt": "text", ".mmd": "mermaid", ".mermaid": "mermaid", ".md": "mermaid", ".svg": "svg",
@@ -124,19 +125,24 @@ def print_report(report: Report) -> None:
     for name, text in report.broken_assumptions.items():
         out.print(f"[yellow]this run did not keep an assumption:[/] {name} ({escape(text)})", style="default")
     if report.verdicts:
-        narrow = out.width < NARROW
-        out.print(_verdict_table(report, narrow=narrow))
-        for verdict in report.verdicts if narrow else ():
-            out.print(f"{verdict.name}:", Padding(escape(verdict.evidence), (0, 0, 0, 2)))
+        print_verdicts(out, report.verdicts)
     _print_costs(out, report)
 
 
-def _verdict_table(report: Report, *, narrow: bool) -> Table:
-    """Property, verdict and, where there is room, evidence."""
+def print_verdicts(out: Console, verdicts: Sequence[Verdict]) -> None:
+    """Verdicts for people; on a narrow terminal the evidence goes below the table."""
+    narrow = out.width < NARROW
+    out.print(_verdict_table(verdicts, narrow=narrow))
+    for verdict in verdicts if narrow else ():
+        out.print(f"{verdict.name}:", Padding(escape(verdict.evidence), (0, 0, 0, 2)))
+
+
+def _verdict_table(verdicts: Sequence[Verdict], *, narrow: bool) -> Table:
+    """Property, verdict and, where there is room, evidence; what was never promised is broken in yellow only."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for title in ("property", "verdict", "evidence")[: 2 if narrow else 3]:
         table.add_column(title, overflow="fold", no_wrap=title != "evidence")
-    for verdict in report.verdicts:
+    for verdict in verdicts:
         unpromised = " (not promised)" if verdict.status is Status.BROKEN and not verdict.promised else ""
         style = "yellow" if unpromised else STYLES[verdict.status]
         words, evidence = f"[{style}]{verdict.words}{unpromised}[/]", escape(verdict.evidence)

@@ -152,6 +152,14 @@ class Choice(_Part):
     index: Count
 
 
+class Timer(_Part):
+    """How long the number-th timer that a process sets runs, instead of what it asked for."""
+
+    process: int
+    number: Annotated[int, Meta(ge=1)]
+    after_ms: Ms
+
+
 class Nemesis(_Part):
     """Random faults, drawn from the seed."""
 
@@ -201,6 +209,7 @@ class Scenario(_Part):
     suspect: tuple[Suspicion, ...] = ()
     message: tuple[Fate, ...] = ()
     choice: tuple[Choice, ...] = ()
+    timer: tuple[Timer, ...] = ()
     nemesis: Nemesis = Nemesis()
     expect: Expect = Expect()
 

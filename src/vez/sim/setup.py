@@ -125,7 +125,7 @@ class Setup:
         s = self.scenario
         known = set(self.ids)
         named: list[tuple[str, int]] = []
-        for what in ("want", "elect", "crash", "pause", "drift", "suspect", "choice"):
+        for what in ("want", "elect", "crash", "pause", "drift", "suspect", "choice", "timer"):
             named += [(what, item.process) for item in getattr(s, what)]
         named += [("suspect", item.peer) for item in s.suspect]
         named += [("message", end) for item in s.message for end in (item.sender, item.to)]

@@ -94,6 +94,8 @@ class Simulation:
         self._chosen: list[Choice] = []
         self._choosing: defaultdict[int, int] = defaultdict(int)
         self._chance = self.stream("choose")
+        self._given_timers = {(timer.process, timer.number): timer.after_ms for timer in scenario.timer}
+        self._timers_set: defaultdict[int, int] = defaultdict(int)
         self._rates = {drift.process: drift.rate for drift in scenario.drift}
 
     def stream(self, purpose: str) -> Random:
@@ -186,7 +188,11 @@ class Simulation:
             raise ProtocolBug(f"{self.algorithm.__name__} set timer {name!r} to {after_ms} ms, {reason}")
         key = (node.me, name)
         run = self._timers[key] = object()
-        at = self.agenda.now + max(1, us(after_ms * self._rates.get(node.me, 1.0)))
+        after_ms *= self._rates.get(node.me, 1.0)
+        if self._given_timers:  # a scenario that says how long single timers run
+            self._timers_set[node.me] += 1
+            after_ms = self._given_timers.get((node.me, self._timers_set[node.me]), after_ms)
+        at = self.agenda.now + max(1, us(after_ms))
         self.agenda.plan(at, partial(self._time_out, node, key, run, handler))
 
     def _timer_handler(self, name: str) -> Callable[..., None]:
