@@ -3,7 +3,10 @@ const STRINGS = {
   en: {
     now: "Now", processes: "Processes", properties: "Properties", speed: "Speed",
     first: "To the beginning (Home)", back: "One step back (←)", play: "Play (space)", pause: "Pause (space)",
-    next: "One step on (→)", last: "To the end (End)", time: "Time", view: "Space-time diagram",
+    next: "One step on (→)", last: "To the end (End)", time: "Time",
+    spacetime: "Space-time", network: "Network", change: "The other view (v)",
+    shape: { circle: "Network", ring: "Ring", star: "Star", grid: "Grid", graph: "Graph" },
+    flag: "whom it follows", more: "{missing} more processes are not drawn",
     meta: "{processes} processes · {messages} messages · {topology} · seed {seed}",
     clock: "{ms} ms · step {step} of {steps}",
     beginning: "Nothing has happened yet. Press play, or → for one step.",
@@ -28,7 +31,7 @@ const STRINGS = {
     },
     state: {
       down: "crashed", paused: "standing still", inside: "inside", waiting: "waiting", leader: "leader",
-      follows: "follows {leader}", idle: "up", outside: "outside",
+      active: "active", passive: "passive", follows: "follows {leader}", idle: "up", outside: "outside",
     },
   },
 };
