@@ -17,9 +17,9 @@ from vez.draw.stress import Point, lay_out
 
 Shape = Literal["circle", "ring", "star", "grid", "graph"]
 SHAPES: dict[str, Shape] = {"ring": "ring", "ring2": "ring", "star": "star", "grid": "grid", "graph": "graph"}
-ARC = 118.0
-"""Distance between two neighbours on a circle; a label of a message fits between them."""
-STEP = 190.0
+RADIUS = 205.0
+"""Of a circle of up to eight; more stand closer together on a larger one, which must still fit a screen."""
+STEP = 165.0
 """Distance between two neighbours in a grid or on a graph."""
 TOP = -math.pi / 2
 SIDES = tuple(math.radians(degrees) for degrees in (90, -90, 0, 180, 45, 135, -45, -135))
@@ -57,10 +57,10 @@ def network(header: Header, total: int) -> Network:
     radius = 0.0
     if shape == "ring" or shape == "circle":
         slots = count + (1 if missing else 0)
-        radius = max(150.0, slots * ARC / math.tau)
+        radius = _radius(slots)
         points = _circle(slots, radius)[:count]
     elif shape == "star":
-        radius = max(190.0, (count - 1) * ARC / math.tau)
+        radius = _radius(count - 1)
         points = [(0.0, 0.0), *_circle(count - 1, radius)][:count]
     elif shape == "grid":
         points = _grid(count, math.isqrt(max(total - 1, 0)) + 1)
@@ -85,6 +85,10 @@ def _edges(header: Header, shape: Shape, *, closed: bool) -> tuple[tuple[int, in
     column = {process: place for place, process in enumerate(header.ids)}
     known = ((column[one], column[other]) for one, other in header.edges if one in column and other in column)
     return tuple(sorted({(min(pair), max(pair)) for pair in known if pair[0] != pair[1]}))
+
+
+def _radius(count: int) -> float:
+    return RADIUS + 8 * max(count - 8, 0)
 
 
 def _circle(count: int, radius: float) -> list[Point]:

@@ -16,6 +16,9 @@ Edges = Sequence[tuple[int, int]]
 ROUNDS = 120
 ROOM = 0.42
 """How close an edge may pass to a process that is not its end, in lengths of an edge, before it counts as crossing."""
+FLATTEST = 0.66
+"""Height in widths below which a picture is drawn higher, to use the screen."""
+MOST_STRETCH = 1.4
 
 
 def lay_out(count: int, edges: Edges, length: float) -> list[Point]:
@@ -35,7 +38,10 @@ def lay_out(count: int, edges: Edges, length: float) -> list[Point]:
             best = (score, points)
     if best is None:
         raise AssertionError("there is always a beginning")
-    return [(x * length, y * length) for x, y in _level(best[1])]
+    level = _level(best[1])
+    wide, high = (max(values) - min(values) for values in zip(*level, strict=True))
+    tall = min(max(FLATTEST * wide / (high or wide), 1.0), MOST_STRETCH)
+    return [(x * length, y * length * tall) for x, y in level]
 
 
 def _distances(near: Sequence[Sequence[int]]) -> list[list[float]]:

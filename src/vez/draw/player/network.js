@@ -20,7 +20,7 @@ function tooltip(element, text) {
 // Words at a process, on the side where there is room.
 function beside(node, size) {
   const [dx, dy] = node.side;
-  const x = node.x + dx * (size + 9), y = node.y + dy * (size + 9);
+  const x = node.x + dx * (size + 13), y = node.y + dy * (size + 11);
   return { x, y: y + (dy > 0.35 ? 10 : dy < -0.35 ? -1 : 4), anchor: Math.abs(dx) < 0.35 ? "middle" : dx > 0 ? "start" : "end" };
 }
 
@@ -31,6 +31,10 @@ function textBox(x, y, text, anchor, size) {
 
 function overlap(one, other) {
   return one[0] < other[2] && other[0] < one[2] && one[1] < other[3] && other[1] < one[3];
+}
+
+function contains(outer, inner) {
+  return outer[0] <= inner[0] && outer[1] <= inner[1] && inner[2] <= outer[2] && inner[3] <= outer[3];
 }
 
 function networkNodes(data, size, parent) {
@@ -52,7 +56,7 @@ function networkNodes(data, size, parent) {
     const { x, y, anchor } = beside(place, size);
     const status = svgText("", { class: "node-status", x, y, "text-anchor": anchor });
     group.append(svgElement("circle", { class: "halo", r: size + 6, ...at }), svgElement("circle", { class: "body", r: size, ...at }),
-      crown, id, cross, flag, status);
+      crown, cross, id, flag, status);
     parent.append(group);
     return { group, status, flag, flagText, words: { x, y, anchor } };
   });
@@ -65,9 +69,10 @@ function networkEdges(data, ways, parent) {
     const turn = Math.atan2(-middle.nx, middle.ny) * 180 / Math.PI;
     const group = svgElement("g", { class: "edge", "data-from": data.ids[from], "data-to": data.ids[to] });
     const pointer = svgElement("path", { class: "pointer", d: "M9 0L-6 -7L-2.500 0L-6 7z" });
-    const mark = svgElement("path", { class: "break", d: "M-8 -9L0 9M0 -9L8 9" });
+    const mark = svgElement("path", { class: "gap-mark", d: "M-8 -9L0 9M0 -9L8 9" });
     group.append(svgElement("path", { class: "line", d: way.d }), pointer, mark);
     group.classList.toggle("faint", shape === "circle");
+    group.classList.toggle("fixed", directed);
     parent.append(group);
     return { from, to, group, pointer, mark, way, turn, directed };
   });
@@ -90,10 +95,10 @@ function showEdge(edge, lives, cuts) {
 
 // What of a message is to be seen: which part of its way it has come, and whether it ended there; null for nothing.
 function flightAt(arrow, moment, unit) {
-  const { time, first, last, whole, playing } = moment;
+  const { time, first, last, whole } = moment;
   if (arrow.i > last) return null;
   const isLost = arrow.fate !== "delivered" && arrow.fate !== "flying";
-  const isNow = !whole && !playing && arrow.end >= first && arrow.end <= last;
+  const isNow = !whole && time === moment.since && arrow.end >= first && arrow.end <= last;
   const until = arrow.fate === "flying" || (isLost && arrow.until === arrow.at) ? arrow.at + unit : arrow.until;
   const part = until > arrow.at ? Math.min((time - arrow.at) / (until - arrow.at), 1) : 1;
   if (isLost) {
@@ -113,23 +118,23 @@ function drawFlight(arrow, flight, way, label) {
   const turn = Math.atan2(-at.nx, at.ny) * 180 / Math.PI;
   const trail = svgElement("path", { class: "trail", d: way.d, pathLength: 1, "stroke-dasharray": `${flight.part.toFixed(3)} 2` });
   group.append(trail);
-  const place = { transform: `translate(${at.x.toFixed(1)} ${at.y.toFixed(1)}) rotate(${turn.toFixed(1)})` };
-  if (flight.ends === "cross") group.append(svgElement("path", { class: "cross", d: "M-6 -6L6 6M6 -6L-6 6", ...place }));
-  else group.append(svgElement("path", { class: "bead", d: "M9 0C5 -6 -6 -7 -6 0C-6 7 5 6 9 0z", ...place }));
+  const here = `translate(${at.x.toFixed(1)} ${at.y.toFixed(1)})`;
+  if (flight.ends === "cross") group.append(svgElement("path", { class: "cross", d: "M-6 -6L6 6M6 -6L-6 6", transform: here }));
+  else group.append(svgElement("path", { class: "bead", d: "M9 0C5 -6 -6 -7 -6 0C-6 7 5 6 9 0z", transform: `${here} rotate(${turn.toFixed(1)})` }));
   if (label) group.append(svgText(label.text, { x: label.x, y: label.y, "text-anchor": "middle" }));
   return group;
 }
 
 // Beside the message, on the side it took before or the other, where nothing else stands.
-function placeLabel(arrow, at, taken) {
+function placeLabel(arrow, at, taken, room) {
   const text = short(arrow.label), wide = text.length * 6.4, sides = [1, -1];
   if (arrow.side === -1) sides.reverse();
-  for (const far of [12, 26]) {
+  for (const far of [11, 17, 26, 40]) {
     for (const side of sides) {
-      const away = far + Math.abs(at.nx) * wide / 2;
+      const away = Math.min((wide / 2 + far) / Math.abs(at.nx), (6 + far) / Math.abs(at.ny));
       const x = at.x + side * at.nx * away, y = at.y + side * at.ny * away + 4;
       const box = textBox(x, y, text, "middle", 11);
-      if (taken.some((other) => overlap(box, other))) continue;
+      if (!contains(room, box) || taken.some((other) => overlap(box, other))) continue;
       taken.push(box);
       arrow.side = side;
       return { text, x: x.toFixed(1), y: y.toFixed(1) };
@@ -138,7 +143,7 @@ function placeLabel(arrow, at, taken) {
   return null;
 }
 
-function viewBoxOf(data, size) {
+function roomFor(data, size) {
   const longest = data.ids.map(() => 0);
   for (const event of data.events) {
     if (event.e === "status") longest[event.p] = Math.max(longest[event.p], short(event.text).length);
@@ -146,12 +151,13 @@ function viewBoxOf(data, size) {
   let box = [Infinity, Infinity, -Infinity, -Infinity];
   data.network.nodes.forEach((node, column) => {
     const { x, y, anchor } = beside(node, size), words = textBox(x, y, "x".repeat(longest[column]), anchor, 12);
-    const around = size + 26;
-    box = [Math.min(box[0], node.x - around, words[0] - 8), Math.min(box[1], node.y - around, words[1] - 14),
-      Math.max(box[2], node.x + around, words[2] + 8), Math.max(box[3], node.y + around, words[3] + 14)];
+    const around = size + 30, aside = size + 96; // labels of messages stand at the sides
+    box = [Math.min(box[0], node.x - aside, words[0] - 8), Math.min(box[1], node.y - around, words[1] - 14),
+      Math.max(box[2], node.x + aside, words[2] + 8), Math.max(box[3], node.y + around, words[3] + 14)];
   });
-  const wide = Math.max(box[2] - box[0], 520), high = Math.max(box[3] - box[1], 380); // few are not drawn huge
-  return [(box[0] + box[2] - wide) / 2, (box[1] + box[3] - high) / 2, wide, high].map((value) => value.toFixed(0)).join(" ");
+  const wide = Math.max(box[2] - box[0], 760), high = Math.max(box[3] - box[1], 540); // few are not drawn huge
+  const left = (box[0] + box[2] - wide) / 2, top = (box[1] + box[3] - high) / 2;
+  return [left, top, left + wide, top + high].map(Math.round);
 }
 
 function networkLegend(data, box) {
@@ -168,7 +174,10 @@ function networkLegend(data, box) {
     entry.dataset.state = kind;
     box.append(entry);
   }
-  if (occurs.leader) box.append(make("span", "entry flag-entry", words.flag));
+  const lines = {
+    flag: occurs.leader, cut: has("cut"), pruned: events.some((event) => event.e === "viewed" && event.pruned.length),
+  };
+  for (const [kind, there] of Object.entries(lines)) if (there) box.append(make("span", `entry ${kind}-entry`, words.legend[kind]));
 }
 
 function networkView(data) {
@@ -176,9 +185,14 @@ function networkView(data) {
   const network = data.network, unit = data.places.unitUs;
   const size = network.nodes.length <= 12 ? 24 : network.nodes.length <= 16 ? 21 : 18;
   const ways = waysOf(network, size), layers = ["edges", "flights", "nodes"].map((name) => svgElement("g", { class: name }));
-  svg.setAttribute("viewBox", viewBoxOf(data, size));
+  const room = roomFor(data, size);
+  svg.setAttribute("viewBox", [room[0], room[1], room[2] - room[0], room[3] - room[1]].join(" "));
   svg.append(...layers);
   const edges = networkEdges(data, ways, layers[0]), nodes = networkNodes(data, size, layers[2]);
+  if (network.missing && network.radius) { // the gap in the circle is where the others stand
+    const angle = -Math.PI / 2 - 2 * Math.PI / (nodes.length + 1), far = network.radius;
+    layers[0].append(svgText("+" + network.missing, { class: "missing", x: far * Math.cos(angle), y: far * Math.sin(angle) }));
+  }
   const bodies = network.nodes.map(({ x, y }) => [x - size, y - size, x + size, y + size]);
   networkLegend(data, document.getElementById("network-legend"));
   document.getElementById("network-more").textContent = network.missing ? fill(words.more, network) : "";
@@ -188,7 +202,7 @@ function networkView(data) {
     const said = life.status ? short(life.status) : "";
     node.group.dataset.state = stateOf(life);
     node.group.classList.toggle("acting", !moment.whole && moment.acting === column);
-    node.group.classList.toggle("wrong", moment.wrong.has(column));
+    node.group.classList.toggle("violates", moment.wrong.has(column));
     node.status.textContent = said;
     const follows = life.leader !== null && !life.leads;
     node.flag.style.display = follows ? "" : "none";
@@ -204,11 +218,13 @@ function networkView(data) {
       const course = [arrow.from, arrow.to, arrow.at, arrow.until, flight.ends].join(), before = same.get(course) ?? 0;
       same.set(course, before + 1);
       flight.part = Math.max(flight.part - 0.09 * Math.min(before, 5), 0.02); // one behind the other
-      drawn.push({ arrow, flight, way: ways.message(arrow.from, arrow.to) });
+      const way = ways.message(arrow.from, arrow.to), { x, y } = way.at(flight.part);
+      taken.push([x - 7, y - 7, x + 7, y + 7]);
+      drawn.push({ arrow, flight, way });
     }
     drawn.sort((one, other) => (other.flight.ends !== "") - (one.flight.ends !== "")); // what happens now has the first label
     layers[1].replaceChildren(...drawn.map(({ arrow, flight, way }) => {
-      const group = drawFlight(arrow, flight, way, placeLabel(arrow, way.at(flight.part), taken));
+      const group = drawFlight(arrow, flight, way, placeLabel(arrow, way.at(flight.part), taken, room));
       group.addEventListener("click", () => view.onPick(arrow.until));
       return group;
     }));

@@ -41,7 +41,8 @@ function show(follow = true) {
   }
   if (step !== shownStep) lives = livesAfter(data, last + 1);
   const acting = step ? data.events[first].p : -1;
-  const moment = { time, step, first, last, whole, follow, playing, wrong, lives, acting };
+  const since = step ? startOf(step) : 0;
+  const moment = { time, since, step, first, last, whole, follow, playing, wrong, lives, acting };
   views[viewName].show(moment);
   if (step !== shownStep) showNow(moment);
   showProcesses(moment);
