@@ -1,6 +1,8 @@
 // The network view: processes where they stand, messages on their way between them, as at one moment.
 const MAX_WORDS = 30; // characters of a status or label; the whole text is in the tooltip
 
+const LABEL_PLACES = [[11, 0], [11, 0.4], [11, -0.4], [18, 0], [26, 0], [26, 0.4], [26, -0.4], [40, 0]]; // away, along
+
 function short(text) {
   return text.length > MAX_WORDS ? text.slice(0, MAX_WORDS - 1) + "…" : text;
 }
@@ -107,7 +109,7 @@ function flightAt(arrow, moment, unit) {
     if (arrow.end <= last && !isNow && (whole || time > until + 0.6 * unit)) return null;
     return { part: isOver ? stops : stops * part, ends: isOver ? "cross" : "" };
   }
-  if (arrow.end > last) return { part: 0.08 + 0.84 * part, ends: "" };
+  if (arrow.end > last) return { part: 0.12 + 0.78 * part, ends: "" };
   return isNow ? { part: 0.92, ends: "arrived" } : null;
 }
 
@@ -129,10 +131,10 @@ function drawFlight(arrow, flight, way, label) {
 function placeLabel(arrow, at, taken, room) {
   const text = short(arrow.label), wide = text.length * 6.4, sides = [1, -1];
   if (arrow.side === -1) sides.reverse();
-  for (const far of [11, 17, 26, 40]) {
+  for (const [far, along] of LABEL_PLACES) {
     for (const side of sides) {
       const away = Math.min((wide / 2 + far) / Math.abs(at.nx), (6 + far) / Math.abs(at.ny));
-      const x = at.x + side * at.nx * away, y = at.y + side * at.ny * away + 4;
+      const x = at.x + side * at.nx * away + along * wide, y = at.y + side * at.ny * away + 4;
       const box = textBox(x, y, text, "middle", 11);
       if (!contains(room, box) || taken.some((other) => overlap(box, other))) continue;
       taken.push(box);
