@@ -127,14 +127,18 @@ function drawFlight(arrow, flight, way, label) {
   return group;
 }
 
+// How far a label leans to one side of its message: all the way, so that the way stays free, or centred.
+function lean(direction) {
+  return Math.max(-1, Math.min(1, direction / 0.35));
+}
+
 // Beside the message, on the side it took before or the other, where nothing else stands.
-function placeLabel(arrow, at, taken, room) {
-  const text = short(arrow.label), wide = text.length * 6.4, sides = [1, -1];
-  if (arrow.side === -1) sides.reverse();
+function placeLabel(arrow, way, part, taken, room) {
+  const text = short(arrow.label), wide = text.length * 6.4, at = way.at(part), first = arrow.side ?? way.side, sides = [first, -first];
   for (const [far, along] of LABEL_PLACES) {
     for (const side of sides) {
-      const away = Math.min((wide / 2 + far) / Math.abs(at.nx), (6 + far) / Math.abs(at.ny));
-      const x = at.x + side * at.nx * away + along * wide, y = at.y + side * at.ny * away + 4;
+      const x = at.x + side * (at.nx * far + lean(at.nx) * wide / 2) + along * wide;
+      const y = at.y + side * (at.ny * far + lean(at.ny) * 6) + 4;
       const box = textBox(x, y, text, "middle", 11);
       if (!contains(room, box) || taken.some((other) => overlap(box, other))) continue;
       taken.push(box);
@@ -209,7 +213,9 @@ function networkView(data) {
     const follows = life.leader !== null && !life.leads;
     node.flag.style.display = follows ? "" : "none";
     node.flagText.textContent = follows ? life.leader : "";
-    return textBox(node.words.x, node.words.y, said, node.words.anchor, 12);
+    const { x, y } = network.nodes[column], flag = [x + size * 0.8 - 10, y - size * 0.8 - 10, x + size * 0.8 + 10, y];
+    const box = textBox(node.words.x, node.words.y, said, node.words.anchor, 12);
+    return follows ? [box, flag] : [box];
   }
 
   function fly(moment, taken) {
@@ -226,7 +232,7 @@ function networkView(data) {
     }
     drawn.sort((one, other) => (other.flight.ends !== "") - (one.flight.ends !== "")); // what happens now has the first label
     layers[1].replaceChildren(...drawn.map(({ arrow, flight, way }) => {
-      const group = drawFlight(arrow, flight, way, placeLabel(arrow, way.at(flight.part), taken, room));
+      const group = drawFlight(arrow, flight, way, placeLabel(arrow, way, flight.part, taken, room));
       group.addEventListener("click", () => view.onPick(arrow.until));
       return group;
     }));
@@ -236,7 +242,7 @@ function networkView(data) {
   view.show = (moment) => {
     const cuts = cutsAfter(data, moment.last + 1);
     for (const edge of edges) showEdge(edge, moment.lives, cuts);
-    const said = nodes.map((node, column) => showNode(node, moment.lives[column], column, moment));
+    const said = nodes.flatMap((node, column) => showNode(node, moment.lives[column], column, moment));
     box.dataset.flying = fly(moment, [...bodies, ...said]);
   };
   return view;

@@ -1,6 +1,7 @@
 // The ways between processes on paper. A way is a curve from the edge of one process to the edge of another:
-// d is its path, at(part) the point after a part of it, with a unit vector to the right of the traveller.
-const LANE = 9; // how far messages keep to the right of an edge that goes both ways
+// d is its path, at(part) the point after a part of it, with a unit vector to the right of the traveller; labels
+// stand better to the right where side is 1, to the left where it is -1.
+const LANE = 9; // how far messages keep beside an edge that goes both ways
 
 function arcWay(radius, start, end) {
   const clockwise = end > start;
@@ -8,6 +9,7 @@ function arcWay(radius, start, end) {
   const [x1, y1] = point(start), [x2, y2] = point(end);
   const large = Math.abs(end - start) > Math.PI ? 1 : 0;
   return {
+    side: -1, // messages on a ring keep to the left, clockwise ones outside; there their labels are free
     d: `M${x1.toFixed(1)} ${y1.toFixed(1)}A${radius} ${radius} 0 ${large} ${clockwise ? 1 : 0} ${x2.toFixed(1)} ${y2.toFixed(1)}`,
     at(part) {
       const angle = start + (end - start) * part, side = clockwise ? -1 : 1;
@@ -30,7 +32,7 @@ function bowWay(a, b, bow, from, to) {
     };
   }
   const points = Array.from({ length: bow ? 17 : 2 }, (_, index, last = bow ? 16 : 1) => at(index / last));
-  return { d: "M" + points.map(({ x, y }) => x.toFixed(1) + " " + y.toFixed(1)).join("L"), at };
+  return { side: 1, d: "M" + points.map(({ x, y }) => x.toFixed(1) + " " + y.toFixed(1)).join("L"), at };
 }
 
 function loopWay(node, size) {
@@ -41,7 +43,7 @@ function loopWay(node, size) {
     return { x: middle.x + 15 * nx, y: middle.y + 15 * ny, nx, ny };
   };
   const points = Array.from({ length: 25 }, (_, index) => at(index / 24));
-  return { d: "M" + points.map(({ x, y }) => x.toFixed(1) + " " + y.toFixed(1)).join("L"), at };
+  return { side: 1, d: "M" + points.map(({ x, y }) => x.toFixed(1) + " " + y.toFixed(1)).join("L"), at };
 }
 
 function waysOf(network, size) {
