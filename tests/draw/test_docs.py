@@ -12,12 +12,17 @@ from vez.draw import limits
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "pictures.md"
 
 
-def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    (example,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    exec(compile(example, str(PAGE), "exec"), {})  # noqa: S102 (our own page)
-    shown = capsys.readouterr().out
+def test_the_examples_run(capsys: pytest.CaptureFixture[str]) -> None:
+    examples = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    shown, viewed = (outcome(example, capsys) for example in examples)
+    assert viewed == "View(active=True, points_to=(), pruned=())\n"
     assert "✗ exclusion broken: processes 3 and 4 were inside together" in shown
     assert shown.endswith("text True\nmermaid True\nsvg True\nhtml True\n")
+
+
+def outcome(example: str, capsys: pytest.CaptureFixture[str]) -> str:
+    exec(compile(example, str(PAGE), "exec", dont_inherit=True), {"__name__": "page"})  # noqa: S102 (our own page)
+    return capsys.readouterr().out
 
 
 def test_the_limits_are_those_of_the_code() -> None:

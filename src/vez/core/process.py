@@ -28,6 +28,7 @@ from vez.core.declarations import check_declarations
 from vez.core.handlers import check_handlers
 from vez.core.io import Io
 from vez.core.topology import Complete, Topology
+from vez.core.view import View
 from vez.errors import BadHandler
 
 T = TypeVar("T")
@@ -89,6 +90,10 @@ class Process(msgspec.Struct, eq=False, gc=False, kw_only=True):
     def status(self) -> str:
         """A few words on the state, noted over the lifeline in pictures; empty for none."""
         return ""
+
+    def view(self) -> View | None:
+        """What a picture of the network shows beyond that: who still competes, where edges point; None for nothing."""
+        return None
 
 
 class Mutex(Process):

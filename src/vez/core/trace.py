@@ -13,6 +13,7 @@ from typing import Any, Literal, dataclass_transform
 
 import msgspec
 
+from vez.core.view import View
 from vez.errors import BadData, MissingFile, ProtocolBug
 
 FORMAT = 1
@@ -138,6 +139,12 @@ class Status(Event):
     text: str
 
 
+class Viewed(Event):
+    """What the process lets pictures of the network show, when that changes. No judge looks at it."""
+
+    view: View
+
+
 class Noted(Event):
     """A remark of the algorithm."""
 
@@ -146,7 +153,7 @@ class Noted(Event):
 
 AnyEvent = (
     Wanted | Asked | Sent | Delivered | Lost | Entered | Wrote | Left | Elected | Crashed | Recovered | Paused
-    | Resumed | Suspected | Trusted | Fired | Cut | Healed | Status | Noted
+    | Resumed | Suspected | Trusted | Fired | Cut | Healed | Status | Viewed | Noted
 )  # fmt: skip
 
 _OTHERS: dict[type[Event], str] = {

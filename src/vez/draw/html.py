@@ -1,6 +1,6 @@
 """A trace as one HTML file that plays it: no server, no network, nothing to install.
 
-The page holds the space-time diagram (the same as `svg`), the events as data, and a player. Text from the
+The page holds the space-time diagram (the same as `svg`), the network, the events as data, and a player. Text from the
 trace reaches the page only as escaped SVG text or as JSON that the player puts into text nodes.
 """
 
@@ -14,15 +14,17 @@ from typing import Any
 
 import msgspec
 
-from vez.core.trace import AnyEvent, Delivered, Elected, Lost, Noted, Sent, Status, Trace, label
+from vez.core.trace import AnyEvent, Cut, Delivered, Elected, Healed, Lost, Noted, Sent, Status, Trace, Viewed, label
 from vez.draw.layout import Picture, clean
 from vez.draw.limits import limit
+from vez.draw.messages import colours, kind_of
+from vez.draw.network import network
 from vez.draw.places import Places
 from vez.draw.steps import steps
 from vez.draw.svg import draw
 from vez.properties.verdict import Verdict
 
-SCRIPTS = ("strings.js", "state.js", "spacetime.js", "panels.js", "player.js")
+SCRIPTS = ("strings.js", "state.js", "spacetime.js", "paths.js", "network.js", "panels.js", "player.js")
 
 
 def html(trace: Trace, verdicts: Sequence[Verdict] = ()) -> str:
@@ -32,9 +34,9 @@ def html(trace: Trace, verdicts: Sequence[Verdict] = ()) -> str:
     diagram, places = draw(picture, heading=False)
     parts = {
         "title": escape(picture.title),
-        "style": _file("player.css"),
+        "style": _file("player.css") + _file("network.css"),
         "diagram": diagram,
-        "data": _embed(_data(picture, places, left_out)),
+        "data": _embed(_data(picture, places, left_out, len(trace.header.ids))),
         "script": "\n".join(map(_file, SCRIPTS)),
     }
     page = _file("page.html")
@@ -55,7 +57,7 @@ def _embed(data: dict[str, Any]) -> str:
     return text
 
 
-def _data(picture: Picture, places: Places, left_out: Sequence[str]) -> dict[str, Any]:
+def _data(picture: Picture, places: Places, left_out: Sequence[str], total: int) -> dict[str, Any]:
     header = picture.trace.header
     sent = picture.trace.messages()
     return {
@@ -68,6 +70,8 @@ def _data(picture: Picture, places: Places, left_out: Sequence[str]) -> dict[str
         "messages": len(sent),
         "leftOut": left_out,
         "events": [_event(event, picture, sent) for event in picture.trace.events],
+        "arrows": _arrows(picture),
+        "network": network(header, total),
         "steps": steps(picture.trace),
         "partitions": [(one.index, one.words) for one in picture.partitions],
         "verdicts": [_verdict(verdict, picture) for verdict in picture.verdicts],
@@ -100,7 +104,33 @@ def _event(event: AnyEvent, picture: Picture, sent: dict[int, Sent]) -> dict[str
         told["self"] = event.leader == event.process
     if isinstance(event, Status | Noted):
         told["text"] = clean(event.text)
+    if isinstance(event, Cut | Healed):
+        told["to"] = column.get(event.to, -1)
+    if isinstance(event, Viewed):
+        told["active"] = event.view.active
+        told["pointsTo"] = [column[peer] for peer in event.view.points_to if peer in column]
+        told["pruned"] = [column[peer] for peer in event.view.pruned if peer in column]
     return told
+
+
+def _arrows(picture: Picture) -> list[dict[str, Any]]:
+    """The messages with their fates, in the order of sending: what flies between the processes."""
+    colour, column = colours(picture), picture.column
+    return [
+        {
+            "i": arrow.sent_index,
+            "end": arrow.end_index,
+            "from": column[arrow.sender],
+            "to": column[arrow.to],
+            "label": arrow.label,
+            "colour": colour[kind_of(arrow)],
+            "at": arrow.sent_at,
+            "until": arrow.end_at,
+            "fate": arrow.fate,
+            "copy": arrow.copy,
+        }
+        for arrow in sorted(picture.arrows, key=lambda arrow: (arrow.sent_index, arrow.end_index))
+    ]
 
 
 def _verdict(verdict: Verdict, picture: Picture) -> dict[str, Any]:

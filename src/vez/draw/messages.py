@@ -21,12 +21,11 @@ Point = tuple[float, float]
 
 def draw_messages(out: Markup, picture: Picture, places: Places, labels: Labels) -> None:
     """All messages, in the order in which they were sent."""
-    kinds = Counter(_kind(arrow) for arrow in picture.arrows)
-    colour = {kind: min(place, COLOURS - 1) for place, (kind, _) in enumerate(sorted(kinds.items()))}
+    colour = colours(picture)
     led = {number for verdict in picture.broken for number in verdict.messages}
     same: Counter[tuple[int, int, int, int]] = Counter()
     for arrow in sorted(picture.arrows, key=lambda arrow: (arrow.sent_index, arrow.end_index)):
-        classes = ["message", f"k{colour[_kind(arrow)]}"]
+        classes = ["message", f"k{colour[kind_of(arrow)]}"]
         classes += ["copy"] if arrow.copy else []
         classes += ["lost"] if arrow.fate not in ("delivered", "flying") else []
         classes += ["flying"] if arrow.fate == "flying" else []
@@ -42,7 +41,14 @@ def draw_messages(out: Markup, picture: Picture, places: Places, labels: Labels)
         out.close()
 
 
-def _kind(arrow: Arrow) -> str:
+def colours(picture: Picture) -> dict[str, int]:
+    """A colour for each kind of message; the last one is for all that are left."""
+    kinds = sorted({kind_of(arrow) for arrow in picture.arrows})
+    return {kind: min(place, COLOURS - 1) for place, kind in enumerate(kinds)}
+
+
+def kind_of(arrow: Arrow) -> str:
+    """The kind of a message."""
     return arrow.label.partition("(")[0]
 
 

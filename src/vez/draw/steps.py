@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from vez.core.trace import AnyEvent, Cut, Elected, Entered, Healed, Left, Lost, Noted, Sent, Status, Trace, Wrote
+from vez.core.trace import (
+    AnyEvent,
+    Cut,
+    Elected,
+    Entered,
+    Healed,
+    Left,
+    Lost,
+    Noted,
+    Sent,
+    Status,
+    Trace,
+    Viewed,
+    Wrote,
+)
 
 
 def steps(trace: Trace) -> list[tuple[int, int]]:
@@ -30,4 +44,4 @@ def _follows(before: AnyEvent, event: AnyEvent) -> bool:
         return isinstance(before, Wrote)
     if isinstance(event, Wrote):
         return isinstance(before, Entered)
-    return isinstance(event, Sent | Entered | Elected | Status | Noted)
+    return isinstance(event, Sent | Entered | Elected | Status | Viewed | Noted)

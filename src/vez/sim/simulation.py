@@ -20,6 +20,7 @@ from vez.core import trace as events
 from vez.core.message import Message, handler_name
 from vez.core.process import Process
 from vez.core.trace import AnyEvent, End, Header, Trace
+from vez.core.view import View
 from vez.errors import ProtocolBug, UnhandledMessage, VezError, article
 from vez.sim.agenda import Agenda
 from vez.sim.blame import blame
@@ -31,6 +32,8 @@ from vez.sim.network import NetworkModel
 from vez.sim.node import ConstantNode, Node, RandomNode
 from vez.sim.scenario import Choice, Scenario
 from vez.sim.setup import Setup
+
+NO_VIEW = View()
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -90,6 +93,7 @@ class Simulation:
         self._timers: dict[tuple[int, str], object] = {}
         self._timer_handlers: dict[str, Callable[..., None]] = {}
         self._status: dict[int, str] = {}
+        self._views: dict[int, View] = {}
         self._choices = {(choice.process, choice.number): choice.index for choice in scenario.choice}
         self._chosen: list[Choice] = []
         self._choosing: defaultdict[int, int] = defaultdict(int)
@@ -223,6 +227,7 @@ class Simulation:
         for key in [key for key in self._timers if key[0] == process]:
             del self._timers[key]
         self._status.pop(process, None)  # what it says when it is back is news
+        self._views.pop(process, None)
 
     def choose(self, node: Node, count: int) -> int:
         if count < 1:
@@ -269,6 +274,10 @@ class Simulation:
                 self._check_text(text, f"status() of process {node.me} gave")
                 self._status[node.me] = text
                 self.record(events.Status, node.me, text)
+            view = node.process.view() or NO_VIEW
+            if view != self._views.get(node.me, NO_VIEW):
+                self._views[node.me] = view
+                self.record(events.Viewed, node.me, view)
 
     def _check_text(self, text: object, what: str) -> None:
         if not isinstance(text, str):

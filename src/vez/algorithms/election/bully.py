@@ -15,7 +15,7 @@ Deviations:  Suspected processes are not asked. A leader announced by a smaller 
 from __future__ import annotations
 
 from vez import core
-from vez.core import Assumption, Io, Message, Parameter, Property
+from vez.core import Assumption, Io, Message, Parameter, Property, View
 
 FOLLOWER, CANDIDATE, WAITING, LEADER = "FOLLOWER", "CANDIDATE", "WAITING", "LEADER"
 
@@ -126,3 +126,6 @@ class Bully(core.Election):
 
     def status(self) -> str:
         return self.state
+
+    def view(self) -> View | None:
+        return View(active=self.state == CANDIDATE) if self.state in (CANDIDATE, WAITING) else None

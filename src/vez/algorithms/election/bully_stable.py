@@ -15,7 +15,7 @@ Deviations:  The order of births stands for uptime: all uptimes grow at one pace
 from __future__ import annotations
 
 from vez import core
-from vez.core import Assumption, Io, Message, Parameter, Property
+from vez.core import Assumption, Io, Message, Parameter, Property, View
 
 FOLLOWER, CANDIDATE, WAITING, LEADER, RETURNING = "FOLLOWER", "CANDIDATE", "WAITING", "LEADER", "RETURNING"
 
@@ -172,3 +172,6 @@ class BullyStable(core.Election):
 
     def status(self) -> str:
         return f"{self.state}, born {self.birth}" if self.birth else self.state
+
+    def view(self) -> View | None:
+        return View(active=self.state == CANDIDATE) if self.state in (CANDIDATE, WAITING) else None

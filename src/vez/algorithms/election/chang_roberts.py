@@ -16,7 +16,7 @@ Deviations:  Dead neighbours are skipped when the detector says so (001). A cras
 from __future__ import annotations
 
 from vez import core
-from vez.core import Assumption, Io, Message, Property, Ring
+from vez.core import Assumption, Io, Message, Property, Ring, View
 
 
 class Election(Message):
@@ -107,3 +107,6 @@ class ChangRoberts(core.Election):
         if self.participating:
             return "candidate"
         return "" if self.leader is None else f"leader is {self.leader}"
+
+    def view(self) -> View | None:
+        return View(active=True) if self.participating else None

@@ -16,7 +16,7 @@ Deviations:  The process whose identifier wins leads, not the one where it wins.
 from __future__ import annotations
 
 from vez import core
-from vez.core import Assumption, Io, Message, Property, Ring
+from vez.core import Assumption, Io, Message, Property, Ring, View
 
 IDLE, ACTIVE, RELAY = "", "active", "relay"
 
@@ -95,3 +95,6 @@ class DolevKlaweRodeh(core.Election):
         if self.leader is not None:
             return f"leader is {self.leader}"
         return f"holds {self.held}" if self.state == ACTIVE else self.state
+
+    def view(self) -> View | None:
+        return View(active=self.state == ACTIVE) if self.state != IDLE else None

@@ -16,7 +16,7 @@ Deviations:  Messages carry their round, so channels need not be FIFO; in the se
 from __future__ import annotations
 
 from vez import core
-from vez.core import Assumption, BidirectionalRing, Io, Message, Property
+from vez.core import Assumption, BidirectionalRing, Io, Message, Property, View
 
 
 class Candidate(Message):
@@ -103,3 +103,6 @@ class Franklin(core.Election):
         if not self.round:
             return ""
         return f"active, round {self.round}" if self.active else "passive"
+
+    def view(self) -> View | None:
+        return View(active=self.active) if self.round else None

@@ -14,7 +14,7 @@ Deviations:  The name given to `io.elected` is the observer's. Followers cannot 
 
 from __future__ import annotations
 
-from vez.core import Assumption, Election, Io, Message, Parameter, Property, Ring
+from vez.core import Assumption, Election, Io, Message, Parameter, Property, Ring, View
 
 IDLE, ACTIVE, PASSIVE, LEADER = "", "active", "passive", "leader"
 
@@ -92,3 +92,6 @@ class ItaiRodeh(Election):
 
     def status(self) -> str:
         return f"draws {self.drawn} in round {self.round}" if self.state == ACTIVE else self.state
+
+    def view(self) -> View | None:
+        return View(active=self.state != PASSIVE) if self.state != IDLE else None

@@ -15,7 +15,7 @@ Deviations:  There is no log, so every vote is granted to the first who asks. Re
 from __future__ import annotations
 
 from vez import core
-from vez.core import Assumption, Durable, Io, Message, Parameter, Property
+from vez.core import Assumption, Durable, Io, Message, Parameter, Property, View
 
 FOLLOWER, CANDIDATE, LEADER = "FOLLOWER", "CANDIDATE", "LEADER"
 
@@ -128,3 +128,6 @@ class Majority(core.Election):
 
     def status(self) -> str:
         return f"{self.state}, term {self.term}"
+
+    def view(self) -> View | None:
+        return View(active=True) if self.state == CANDIDATE else None

@@ -14,7 +14,7 @@ Deviations:  A candidate past whom a larger probe goes gives up at once. Who is 
 from __future__ import annotations
 
 from vez import core
-from vez.core import Assumption, BidirectionalRing, Io, Message, Property
+from vez.core import Assumption, BidirectionalRing, Io, Message, Property, View
 
 IDLE, CANDIDATE, DEFEATED, LEADER = "", "candidate", "defeated", "leader"
 
@@ -101,3 +101,6 @@ class Tournament(core.Election):
 
     def status(self) -> str:
         return f"candidate, phase {self.phase}" if self.state == CANDIDATE else self.state
+
+    def view(self) -> View | None:
+        return View(active=self.state != DEFEATED) if self.state != IDLE else None

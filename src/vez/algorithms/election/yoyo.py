@@ -19,7 +19,7 @@ Deviations:  A process says no upwards if any edge below said no (the seed: if a
 from __future__ import annotations
 
 from vez import core
-from vez.core import Assumption, Grid, Io, Message, Property
+from vez.core import Assumption, Grid, Io, Message, Property, View
 
 
 class Name(Message):
@@ -65,6 +65,7 @@ class YoYo(core.Election):
     values: tuple[tuple[int, int], ...] = ()  # (in-neighbour, what it sent down) in this round
     votes: tuple[tuple[int, bool, bool], ...] = ()  # (out-neighbour, yes, prune) in this round
     early: tuple[tuple[int, Down | Up], ...] = ()  # of later rounds, from neighbours that are ahead
+    pruned: frozenset[int] = frozenset()  # neighbours whose edge was dropped, for pictures
     suspected: frozenset[int] = frozenset()
     leader: int | None = None
 
@@ -155,6 +156,7 @@ class YoYo(core.Election):
             io.send(peer, Up(vote, prune, self.round))
             if not prune:
                 (above if vote else below).add(peer)
+        self.pruned |= (self.above | self.below) - above - below
         self.above, self.below = frozenset(above), frozenset(below)
         if above or below:
             self._next_round(io)
@@ -181,3 +183,9 @@ class YoYo(core.Election):
             return "pruned"
         kind = "internal" if self.above and self.below else "sink" if self.above else "source"
         return f"{kind}, round {self.round}"
+
+    def view(self) -> View | None:
+        if not self.round:
+            return None
+        is_source = bool(self.below) and not self.above
+        return View(active=is_source, points_to=tuple(sorted(self.below)), pruned=tuple(sorted(self.pruned)))

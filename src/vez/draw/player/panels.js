@@ -26,6 +26,7 @@ function nowPanel(data) {
         if (partition.has(index)) box.append(make("p", "fault", partition.get(index)));
         continue;
       }
+      if (event.e === "viewed") continue; // it is seen, and the status says it in words
       const receivers = [data.ids[event.to]]; // one line for a message to many
       while (event.e === "sent" && index < moment.last && alike(event, data.events[index + 1])) {
         receivers.push(data.ids[data.events[++index].to]);

@@ -11,10 +11,12 @@ const byId = (id) => document.getElementById(id);
 const slider = byId("slider"), clock = byId("clock"), playButton = byId("play"), speed = byId("speed");
 
 headline(data);
-const views = [spaceTimeView(data, scale)];
+const views = { spacetime: spaceTimeView(data, scale), network: networkView(data) };
+const BOXES = { spacetime: byId("view"), network: byId("network") };
+let viewName = "spacetime";
 const showNow = nowPanel(data), showProcesses = processPanel(data);
 verdictPanel(data, (at) => { pause(); goToTime(at); });
-for (const view of views) view.onPick = (time) => { pause(); goToTime(time); };
+for (const view of Object.values(views)) view.onPick = (time) => { pause(); goToTime(time); };
 
 let time = data.end, step = stepCount, whole = true, playing = false, before = 0;
 const share = (at) => (scale.y(at) - scale.y(0)) / Math.max(scale.y(data.end) - scale.y(0), 1e-9);
@@ -39,8 +41,9 @@ function show(follow = true) {
   }
   if (step !== shownStep) lives = livesAfter(data, last + 1);
   const acting = step ? data.events[first].p : -1;
-  const moment = { time, step, first, last, whole, follow, playing, wrong, lives, acting };
-  for (const view of views) view.show(moment);
+  const since = step ? startOf(step) : 0;
+  const moment = { time, since, step, first, last, whole, follow, playing, wrong, lives, acting };
+  views[viewName].show(moment);
   if (step !== shownStep) showNow(moment);
   showProcesses(moment);
   shownStep = step;
@@ -48,7 +51,23 @@ function show(follow = true) {
   const ms = milliseconds(time);
   clock.textContent = fill(words.clock, { ms, step, steps: stepCount });
   slider.setAttribute("aria-valuetext", clock.textContent);
-  Object.assign(body.dataset, { step, steps: stepCount, time: ms, playing: String(playing) });
+  Object.assign(body.dataset, { step, steps: stepCount, time: ms, playing: String(playing), view: viewName });
+}
+
+function useView(name) {
+  viewName = name;
+  for (const [other, box] of Object.entries(BOXES)) {
+    box.hidden = other !== name;
+    byId("tab-" + other).setAttribute("aria-selected", String(other === name));
+  }
+}
+
+function changeView(name) { useView(name); show(!whole); }
+for (const name of Object.keys(views)) {
+  byId("tab-" + name).textContent = name === "network" ? words.shape[data.network.shape] : words[name];
+  byId("tab-" + name).title = words.change;
+  byId("tab-" + name).addEventListener("click", () => changeView(name));
+  BOXES[name].setAttribute("aria-label", words[name]);
 }
 
 function goToStep(number) {
@@ -95,6 +114,7 @@ const ACTIONS = {
   play: () => (playing ? pause() : play()),
   next: act(() => (whole ? goToStep(1) : goToStep(step + 1))), last: act(() => goToStep(stepCount)),
 };
+const otherView = () => changeView(viewName === "network" ? "spacetime" : "network");
 for (const [name, action] of Object.entries(ACTIONS)) {
   byId(name).title = words[name];
   byId(name).setAttribute("aria-label", words[name]);
@@ -108,11 +128,11 @@ slider.addEventListener("input", () => {
 
 const KEYS = { " ": "play", ArrowRight: "next", ArrowLeft: "back", Home: "first", End: "last" };
 addEventListener("keydown", (event) => {
-  const action = KEYS[event.key];
+  const action = event.key === "v" ? otherView : ACTIONS[KEYS[event.key]];
   if (!action || event.ctrlKey || event.altKey || event.metaKey || event.target === speed) return;
   event.preventDefault();
   if (event.target instanceof HTMLButtonElement) event.target.blur();
-  ACTIONS[action]();
+  action();
 });
 
 // Where something is broken, above the slider.
@@ -124,9 +144,10 @@ for (const verdict of data.verdicts) {
   byId("marks").append(mark);
 }
 
-// #step=12 and #t=3.5 (in ms) open the page at a moment.
+// #step=12 and #t=3.5 (in ms) open the page at a moment, #view=network in the other view.
 function followHash() {
   const wanted = new URLSearchParams(location.hash.slice(1));
+  useView(Object.hasOwn(views, wanted.get("view")) ? wanted.get("view") : viewName);
   if (wanted.has("step")) goToStep(Number(wanted.get("step")) || 0);
   else if (wanted.has("t")) goToTime((Number(wanted.get("t")) || 0) * 1000);
   else show(false);

@@ -1,6 +1,7 @@
 // What the trace says: the state of every process after so many events, and sentences for events.
 function lifeAtStart() {
-  return { waiting: false, inside: false, down: false, paused: false, leader: null, leads: false, token: null, status: "" };
+  return { waiting: false, inside: false, down: false, paused: false, leader: null, leads: false, token: null, status: "",
+    active: null, pointsTo: [], pruned: [] };
 }
 
 const FOLLOW = {
@@ -13,6 +14,7 @@ const FOLLOW = {
   paused: (life) => { life.paused = true; },
   resumed: (life) => { life.paused = false; },
   status: (life, event) => { life.status = event.text; },
+  viewed: (life, event) => { life.active = event.active; life.pointsTo = event.pointsTo; life.pruned = event.pruned; },
 };
 
 // The lives after the first `count` events. A trace in a page is short enough to be read anew each time.
@@ -26,12 +28,24 @@ function livesAfter(data, count) {
   return lives;
 }
 
+// The channels that are cut after the first `count` events, as "from>to".
+function cutsAfter(data, count) {
+  const cuts = new Set();
+  for (let index = 0; index < count; index++) {
+    const event = data.events[index];
+    if (event.e === "cut") cuts.add(event.p + ">" + event.to);
+    else if (event.e === "healed") cuts.delete(event.p + ">" + event.to);
+  }
+  return cuts;
+}
+
 function stateOf(life) {
   if (life.down) return "down";
   if (life.paused) return "paused";
   if (life.inside) return "inside";
   if (life.waiting) return "waiting";
   if (life.leads) return "leader";
+  if (life.active !== null) return life.active ? "active" : "passive";
   return "idle";
 }
 

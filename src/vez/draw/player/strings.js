@@ -3,7 +3,11 @@ const STRINGS = {
   en: {
     now: "Now", processes: "Processes", properties: "Properties", speed: "Speed",
     first: "To the beginning (Home)", back: "One step back (←)", play: "Play (space)", pause: "Pause (space)",
-    next: "One step on (→)", last: "To the end (End)", time: "Time", view: "Space-time diagram",
+    next: "One step on (→)", last: "To the end (End)", time: "Time",
+    spacetime: "Space-time", network: "Network", change: "The other view (v)",
+    shape: { circle: "Network", ring: "Ring", star: "Star", grid: "Grid", graph: "Graph" },
+    legend: { flag: "whom it follows", cut: "cut channel", pruned: "pruned edge" },
+    more: "{missing} more processes are not drawn",
     meta: "{processes} processes · {messages} messages · {topology} · seed {seed}",
     clock: "{ms} ms · step {step} of {steps}",
     beginning: "Nothing has happened yet. Press play, or → for one step.",
@@ -28,12 +32,50 @@ const STRINGS = {
     },
     state: {
       down: "crashed", paused: "standing still", inside: "inside", waiting: "waiting", leader: "leader",
-      follows: "follows {leader}", idle: "up", outside: "outside",
+      active: "active", passive: "passive", follows: "follows {leader}", idle: "up", outside: "outside",
+    },
+  },
+  pt: {
+    now: "Agora", processes: "Processos", properties: "Propriedades", speed: "Velocidade",
+    first: "Ao início (Home)", back: "Um passo atrás (←)", play: "Tocar (espaço)", pause: "Pausar (espaço)",
+    next: "Um passo à frente (→)", last: "Ao fim (End)", time: "Tempo",
+    spacetime: "Espaço-tempo", network: "Rede", change: "A outra vista (v)",
+    shape: { circle: "Rede", ring: "Anel", star: "Estrela", grid: "Grade", graph: "Grafo" },
+    legend: { flag: "a quem segue", cut: "canal cortado", pruned: "aresta podada" },
+    more: "mais {missing} processos não são desenhados",
+    meta: "{processes} processos · {messages} mensagens · {topology} · semente {seed}",
+    clock: "{ms} ms · passo {step} de {steps}",
+    beginning: "Nada aconteceu ainda. Aperte espaço para tocar, ou → para um passo.",
+    notDrawn: "Não desenhado: {what}.",
+    broken: "{count} violada(s)", allHold: "nada violado", notPromised: "não prometida", jump: "Mostrar o momento",
+    event: {
+      wanted: "{p} quer entrar", asked: "pede-se a {p} uma eleição",
+      sent: "{p} envia {label} a {to}", delivered: "{p} recebe {label} de {from}",
+      lost_loss: "{label} de {from} a {to} se perde",
+      lost_partition: "{label} de {from} a {to} é barrada pela partição",
+      lost_crash: "{label} de {from} encontra {to} morto",
+      entered: "{p} está dentro", entered_token: "{p} está dentro, com a ficha {token}",
+      wrote: "{p} escreve com a ficha {token}", refused: "a escrita de {p} é recusada: a ficha {token} é velha",
+      left: "{p} está fora de novo",
+      elected: "{p} toma {leader} por líder", elected_term: "{p} toma {leader} por líder do mandato {term}",
+      leads: "{p} lidera", leads_term: "{p} lidera no mandato {term}",
+      crashed: "{p} morre", recovered: "{p} volta", recovered_empty: "{p} volta sem memória",
+      paused: "{p} fica parado", resumed: "{p} prossegue",
+      suspected: "{p} é avisado de que {peer} morreu", trusted: "{p} é avisado de que {peer} afinal está vivo",
+      fired: "o temporizador “{name}” de {p} se esgota", status: "{p}: {text}", noted: "{p} anota: {text}",
+      cut: "o canal de {p} a {to} é cortado", healed: "o canal de {p} a {to} volta a funcionar",
+    },
+    state: {
+      down: "morto", paused: "parado", inside: "dentro", waiting: "esperando", leader: "líder",
+      active: "ativo", passive: "passivo", follows: "segue {leader}", idle: "vivo", outside: "fora",
     },
   },
 };
-const LANGUAGE = "en";
+// #lang=pt, or else what the browser prefers, as far as there are words for it.
+const asked = new URLSearchParams(location.hash.slice(1)).get("lang") ?? navigator.language ?? "en";
+const LANGUAGE = Object.keys(STRINGS).find((language) => asked.toLowerCase().startsWith(language)) ?? "en";
 const words = STRINGS[LANGUAGE];
+document.documentElement.lang = LANGUAGE;
 
 function fill(template, values) {
   return template.replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ""));
