@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from vez.testing.conformance import Conformance
+from vez.testing.process_conformance import ProcessConformance
 
 _spaces = count()
 
 
-class TestFile(Conformance):
+class TestFile(Conformance, ProcessConformance):
     @pytest.fixture
     def url(self, tmp_path: Path) -> str:
         return f"file://{tmp_path}/turns"

@@ -11,6 +11,7 @@ import os
 import time
 from abc import abstractmethod
 from typing import Protocol
+from weakref import ref
 
 from vez.engines.base import Engine, Holding, Place, Progress, Request
 from vez.errors import AlreadyHeld, EngineUnavailable, LockTimeout
@@ -47,25 +48,31 @@ class Waiting(Holding, Protocol):
 
 
 class Ledger:
-    """What each owner (a thread or a task) of this process holds."""
+    """What each owner (a thread or a task) of this process holds. A holding that nobody knows any more is let go by
+    its finaliser, so the ledger must not keep it alive."""
 
     def __init__(self) -> None:
-        self._held: dict[int, list[tuple[Engine, Waiting]]] = {}
+        self._held: dict[int, list[tuple[Engine, ref[Waiting]]]] = {}
 
     def of(self, owner: int) -> list[tuple[Engine, Waiting]]:
         """The holdings of an owner."""
-        return self._held.get(owner, [])
+        pairs = ((engine, known()) for engine, known in self._held.get(owner, ()))
+        return [(engine, holding) for engine, holding in pairs if holding is not None]
+
+    def knows(self, owner: int) -> bool:
+        """Whether the owner may hold anything."""
+        return owner in self._held
 
     def add(self, owner: int, engine: Engine, holding: Waiting) -> None:
         """The owner holds this from now on."""
-        self._held.setdefault(owner, []).append((engine, holding))
+        self._held.setdefault(owner, []).append((engine, ref(holding)))
 
     def remove(self, owner: int, holding: Waiting) -> None:
         """No longer. Another thread than the owner's may say so."""
         held = self._held.get(owner)
         if held is None:
             return
-        rest = [pair for pair in held if pair[1] is not holding]
+        rest = [(engine, known) for engine, known in held if known() is not holding and known() is not None]
         if rest:
             self._held[owner] = rest
         else:
@@ -73,8 +80,8 @@ class Ledger:
 
     def release_all(self, engine: Engine) -> None:
         """Let go of everything that this process holds of an engine."""
-        for held in list(self._held.values()):
-            for of, holding in list(held):
+        for owner in list(self._held):
+            for of, holding in self.of(owner):
                 if of is engine:
                     holding.release()
 
@@ -111,8 +118,8 @@ class LocalEngine(Engine):
         """The wait has ended, one way or the other."""
 
     def acquire(self, request: Request, owner: int, seconds: float | None, progress: Progress | None = None) -> Holding:
-        if held := ledger.of(owner):
-            self._refuse_self(held, request)
+        if ledger.knows(owner):
+            self._refuse_self(ledger.of(owner), request)
         waiting = self.enlist(request, owner, wait=seconds != 0, patience=_DOORWAY if seconds == 0 else seconds)
         if waiting is None:
             raise self._timeout(request, seconds or 0, "")
@@ -139,8 +146,8 @@ class LocalEngine(Engine):
     async def acquire_async(
         self, request: Request, owner: int, seconds: float | None, progress: Progress | None = None
     ) -> Holding:
-        if held := ledger.of(owner):
-            self._refuse_self(held, request)
+        if ledger.knows(owner):
+            self._refuse_self(ledger.of(owner), request)
         deadline = None if seconds is None else time.monotonic() + (seconds or _DOORWAY)
         waiting = await self._enlist_patiently(request, owner, deadline, wait=seconds != 0)
         if waiting is None:

@@ -69,8 +69,8 @@ class Contender:
     """A ticket, its byte and its slot. Once in, it is the holding that the client gets."""
 
     __slots__ = (
-        "ear", "ended", "file", "generation", "handle", "limit", "mode", "number", "offset", "predecessor",
-        "predecessor_number", "request", "ringer", "state", "token", "watched",
+        "__weakref__", "ear", "ended", "file", "generation", "handle", "limit", "mode", "number", "offset",
+        "predecessor", "predecessor_number", "request", "ringer", "state", "token", "watched",
     )  # fmt: skip
 
     def __init__(self, file: TicketFile, ringer: Ringer, request: Request) -> None:

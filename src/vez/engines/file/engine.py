@@ -41,8 +41,8 @@ from vez.engines.file.tickets import Gone, TicketFile
 from vez.engines.file.waiting import FileContender, ear
 from vez.engines.local import LocalEngine, Waiting, ledger
 
-_FILES_KEPT = 256
-"""Names whose files stay mapped when nobody in this process uses them."""
+_FILES_KEPT = 128
+"""Names whose files stay mapped when nobody in this process uses them; two descriptors each."""
 _DOORWAY_PAUSE = 0.0002
 
 

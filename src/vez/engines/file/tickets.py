@@ -151,8 +151,12 @@ class TicketFile:
 
     def handle(self) -> int:
         """A descriptor with an open file description of its own: locks of two of them exclude each other."""
-        with contextlib.suppress(IndexError):
+        try:
             return self.pool.pop()
+        except IndexError:
+            return self._open()
+
+    def _open(self) -> int:
         try:
             handle = handles.open_handle(self.file_name, os.O_RDWR | os.O_NOFOLLOW, directory=self.directory)
         except OSError as error:
@@ -183,8 +187,17 @@ class TicketFile:
             raise damaged(self.where, f"it claims {capacity} slots")
         if os.fstat(handle).st_size < size_of(capacity):
             raise damaged(self.where, f"it is shorter than its {capacity} slots")
+        # Python's map keeps a copy of the descriptor it was made from. Were that a contender's, the copy would keep
+        # its locks alive in a forked child; so the map has a description of its own that never locks anything.
+        source = self._open()
+        try:
+            made = mmap.mmap(source, size_of(capacity))
+        except OSError as error:
+            raise EngineUnavailable(f"cannot map {self.where}: {error.strerror}") from error
+        finally:
+            handles.close_handle(source)
         # The map first: a thread that sees the old capacity with the new map is safe, the reverse is not.
-        self.map = mmap.mmap(handle, size_of(capacity))
+        self.map = made
         self.capacity = capacity
 
     def refresh(self, handle: int) -> None:

@@ -1,0 +1,264 @@
+"""What the file engine keeps on disk: durable tokens, refused directories, damage that is reported."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import vez
+from vez.engines.file import layout
+from vez.engines.file.directory import NETWORK_FILE_SYSTEMS, directory_of, refuse_network
+from vez.errors import CorruptState, EngineUnavailable, Misuse, UnknownName
+from vez.testing import eventually
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "turns"
+
+
+def file_of(home: Path, name: str = "x") -> Path:
+    return home / f"lock.{name}"
+
+
+def token_of(home: Path) -> int:
+    with vez.connect(f"file://{home}") as client, client.lock("x") as grant:
+        return grant.token
+
+
+def test_the_directory_is_chosen_in_order(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("VEZ_DIR", raising=False)
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert directory_of("file:") == tmp_path / f"vez-{os.geteuid()}"
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    assert directory_of("file:") == tmp_path / "vez"
+    monkeypatch.setenv("VEZ_DIR", "/somewhere")
+    assert directory_of("file:") == Path("/somewhere")
+    assert directory_of("file:///else%20where") == Path("/else where")
+
+
+def test_the_url_is_chosen_in_order(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    monkeypatch.setenv("VEZ_URL", "memory:chosen")
+    assert vez.connect().url == "memory:chosen"
+    assert vez.connect(f"file://{home}").url == f"file://{home}"
+    monkeypatch.delenv("VEZ_URL")
+    monkeypatch.setenv("VEZ_DIR", str(home))
+    assert vez.connect().url == "file:"
+    assert home.is_dir()
+
+
+@pytest.mark.parametrize(("url", "error"), [
+    ("nightly", Misuse), ("flie:///x", UnknownName), ("file://host/x", Misuse), ("file:///x?lease=3", Misuse),
+])  # fmt: skip
+def test_wrong_urls_are_refused(url: str, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        vez.connect(url)
+
+
+def test_the_directory_is_private(home: Path) -> None:
+    vez.connect(f"file://{home}").close()
+    assert home.stat().st_mode & 0o777 == 0o700
+    home.chmod(0o750)
+    with pytest.raises(EngineUnavailable, match="0750"):
+        vez.connect(f"file://{home}")
+
+
+def test_a_symbolic_link_is_refused(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir(mode=0o700)
+    home.symlink_to(tmp_path / "real")
+    with pytest.raises(EngineUnavailable, match="symbolic link"):
+        vez.connect(f"file://{home}")
+
+
+def test_a_symbolic_link_in_place_of_a_lock_is_refused(home: Path, tmp_path: Path) -> None:
+    token_of(home)
+    file_of(home).rename(tmp_path / "moved")
+    file_of(home).symlink_to(tmp_path / "moved")
+    with pytest.raises(EngineUnavailable):
+        token_of(home)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory away")
+def test_a_directory_of_another_user_is_refused(home: Path) -> None:
+    home.mkdir(mode=0o700)
+    os.chown(home, 12345, 12345)
+    with pytest.raises(EngineUnavailable, match="12345"):
+        vez.connect(f"file://{home}")
+
+
+@pytest.mark.parametrize(("magic", "name"), sorted(NETWORK_FILE_SYSTEMS.items()))
+def test_network_file_systems_are_refused(magic: int, name: str) -> None:
+    with pytest.raises(EngineUnavailable, match=name):
+        refuse_network(magic, Path("/net"))
+
+
+def test_local_file_systems_are_not() -> None:
+    for magic in (0xEF53, 0x01021994, 0x58465342, 0x9123683E, 0x794C7630, 0x2FC12FC1):
+        refuse_network(magic, Path("/here"))
+
+
+def test_tokens_survive_a_reboot_with_stale_pages(home: Path) -> None:
+    """After a power loss the counter on disk may be old; only the durable record may be believed."""
+    first = token_of(home)
+    with file_of(home).open("r+b") as file:
+        file.seek(layout.COUNTER_AT)
+        file.write(layout.COUNTER.pack(first - 5, (first - 5) ^ layout.ALL))  # as if never written back
+        file.seek(layout.BOOT_AT)
+        file.write(bytes(16))
+    assert token_of(home) >= first + layout.RANGE - 5
+
+
+def test_tokens_go_on_when_the_clock_does_not(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = token_of(home)
+    with file_of(home).open("r+b") as file:
+        file.seek(layout.BOOT_AT)
+        file.write(bytes(16))
+    monkeypatch.setattr("time.time", lambda: layout.EPOCH + 1.0)
+    assert token_of(home) > first
+
+
+def test_a_removed_file_does_not_repeat_tokens(home: Path) -> None:
+    with vez.connect(f"file://{home}") as client:
+        with client.lock("x") as grant:
+            first = grant.token
+            file_of(home).unlink()
+            assert grant.lost
+        with client.lock("x") as grant:
+            assert grant.token > first
+            assert file_of(home).exists()
+
+
+def test_a_range_is_reserved_before_it_is_used(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vez.engines.file.tickets.RANGE", 4)
+    monkeypatch.setattr("vez.engines.file.layout.RANGE", 4)
+    with vez.connect(f"file://{home}") as client:
+        for _ in range(20):
+            with client.lock("x") as grant:
+                reserved, _ = layout.read_durable(file_of(home).read_bytes()[: layout.SLOTS_AT], "here")
+                assert grant.token < reserved
+
+
+def test_a_counter_torn_by_a_crash_jumps_ahead(home: Path) -> None:
+    first = token_of(home)
+    with file_of(home).open("r+b") as file:
+        file.seek(layout.COUNTER_AT)
+        file.write((first - 100).to_bytes(8, "little"))  # without its complement
+    assert token_of(home) > first
+
+
+def test_one_whole_durable_record_is_enough_and_none_is_damage(home: Path) -> None:
+    token_of(home)
+    for place in layout.DURABLE_AT:
+        with file_of(home).open("r+b") as file:
+            file.seek(place)
+            file.write(b"\xff" * 8)
+        if place == layout.DURABLE_AT[0]:
+            token_of(home)
+    with pytest.raises(CorruptState, match="durable"):
+        token_of(home)
+
+
+@pytest.mark.parametrize(("place", "content", "complaint"), [
+    (0, b"GARBAGE!", "begins with"), (layout.IDENTITY_AT + 12, b"other", "not the file of"),
+    (layout.CAPACITY_AT, b"\xff\xff\xff\xff", "slots"), (layout.BROKEN_AT, b"\xff" * 8, "void"),
+])  # fmt: skip
+def test_damage_is_reported_and_nothing_is_granted(home: Path, place: int, content: bytes, complaint: str) -> None:
+    token_of(home)
+    with file_of(home).open("r+b") as file:
+        file.seek(place)
+        file.write(content)
+    with pytest.raises(CorruptState, match=complaint):
+        token_of(home)
+
+
+@pytest.mark.parametrize("size", [0, 100, 4096, 5000])
+def test_truncation_is_reported(home: Path, size: int) -> None:
+    token_of(home)
+    os.truncate(file_of(home), size)
+    with pytest.raises(CorruptState, match="damaged"):
+        token_of(home)
+
+
+def test_truncation_in_use_is_reported_and_nobody_is_killed(home: Path) -> None:
+    """A mapped file that shrinks would end the process with SIGBUS."""
+    program = f"""
+import os, vez
+client = vez.connect("file://{home}")
+grant = client.lock("x").acquire()
+os.truncate("{file_of(home)}", 0)
+assert grant.lost
+grant.release()
+try:
+    client.lock("x").acquire()
+except vez.CorruptState:
+    print("reported")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "reported\n"
+
+
+def test_more_waiters_than_slots_make_the_file_grow(home: Path) -> None:
+    count = layout.FIRST_CAPACITY * 2 + 5
+    with vez.connect(f"file://{home}") as client, vez.connect(f"file://{home}") as other:
+        grant = client.lock("x").acquire()
+        tokens: list[int] = []
+
+        def want() -> None:
+            with other.lock("x") as mine:
+                tokens.append(mine.token)
+
+        threads = [threading.Thread(target=want) for _ in range(count)]
+        for thread in threads:
+            thread.start()
+        eventually(lambda: len(client.inspect("x").queue) == count, "all waiting")
+        grant.release()
+        for thread in threads:
+            thread.join(20)
+        assert len(tokens) == count
+        assert tokens == sorted(tokens)
+        assert client.inspect("x").queue == ()
+
+
+def test_slots_of_the_dead_are_used_again(home: Path) -> None:
+    program = f"""
+import os, vez
+grants = [vez.connect("file://{home}").lock("x", shared=True).acquire() for _ in range({layout.FIRST_CAPACITY - 1})]
+os._exit(0)
+"""
+    for _ in range(3):
+        subprocess.run([sys.executable, "-c", program], check=True)
+    assert token_of(home) > 0
+    assert file_of(home).stat().st_size == layout.size_of(layout.FIRST_CAPACITY)
+
+
+def test_an_unreleased_grant_that_nobody_knows_is_freed(home: Path) -> None:
+    with vez.connect(f"file://{home}") as client:
+        client.lock("x").acquire()
+        assert client.lock("x").try_acquire() is not None
+
+
+def test_descriptors_do_not_pile_up(home: Path) -> None:
+    with vez.connect(f"file://{home}") as client:
+        for number in range(300):
+            with client.lock(f"n{number}"):
+                pass
+        assert len(os.listdir("/proc/self/fd")) < 300
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(20):
+        with vez.connect(f"file://{home}") as client, client.lock("x"):
+            pass
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_vez_lock_uses_the_default_engine(home: Path) -> None:
+    program = "import vez\nwith vez.lock('nightly') as grant:\n    print(grant.token)"
+    environment = {**os.environ, "VEZ_DIR": str(home), "VEZ_URL": ""}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
+    assert int(done.stdout) > 0
+    assert file_of(home, "nightly").exists()
