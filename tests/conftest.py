@@ -4,11 +4,31 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--rewrite-golden", action="store_true", help="Write golden files anew; read the diff before you commit."
+    )
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[Path, str], None]:
+    """Compare a text with a golden file, or write it when asked to."""
+
+    def compare(path: Path, text: str) -> None:
+        if request.config.getoption("--rewrite-golden"):
+            path.write_text(text, encoding="utf-8")
+        assert path.exists(), f"{path.name} is missing: run pytest --rewrite-golden and read what it wrote"
+        assert text == path.read_text(encoding="utf-8")
+
+    return compare
 
 
 def need(what: str, reason: str) -> None:

@@ -68,7 +68,10 @@ def test_nonsense_is_refused(make: object, complaint: str) -> None:
         make()  # type: ignore[operator]
 
 
-@given(st.lists(st.integers(-50, 50), min_size=2, max_size=12, unique=True), st.sampled_from([Complete, BidirectionalRing, Star, Grid]))
+@given(
+    st.lists(st.integers(-50, 50), min_size=2, max_size=12, unique=True),
+    st.sampled_from([Complete, BidirectionalRing, Star, Grid]),
+)
 def test_channels_go_both_ways_and_never_to_oneself(ids: list[int], kind: type[Topology]) -> None:
     topology = kind(ids)
     for process in ids:

@@ -17,7 +17,10 @@ from vez.sim.scenario import Nemesis, Network
 @pytest.fixture
 def trace() -> Trace:
     scenario = Scenario(
-        algorithm="coordinator-lease", n=4, network=Network(loss=0.1, duplicate=0.1), nemesis=Nemesis(crashes=1, recoveries=1, pauses=1, partitions=1)
+        algorithm="coordinator-lease",
+        n=4,
+        network=Network(loss=0.1, duplicate=0.1),
+        nemesis=Nemesis(crashes=1, recoveries=1, pauses=1, partitions=1),
     )
     found = simulate(scenario, find("coordinator-lease")).trace
     assert found is not None

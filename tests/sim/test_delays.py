@@ -12,7 +12,14 @@ from vez.sim.delays import parse_delay, us
 
 @pytest.mark.parametrize(
     ("text", "mean"),
-    [("constant(1.5)", 1.5), ("2", 2.0), ("uniform(0.5, 1.5)", 1.0), ("exponential(3)", 3.0), ("lognormal(1, 0.5)", 1.1331), ("pareto(0.5, 3)", 0.75)],
+    [
+        ("constant(1.5)", 1.5),
+        ("2", 2.0),
+        ("uniform(0.5, 1.5)", 1.0),
+        ("exponential(3)", 3.0),
+        ("lognormal(1, 0.5)", 1.1331),
+        ("pareto(0.5, 3)", 0.75),
+    ],
 )
 def test_the_mean_is_the_promised_one(text: str, mean: float) -> None:
     delay = parse_delay(text)

@@ -46,7 +46,10 @@ def test_the_hash_seed_does_not_matter(hash_seed: str) -> None:
 
 def test_a_known_trace_has_known_bytes() -> None:
     """A trace must not change from release to release without somebody noticing."""
-    run = simulate(Scenario(algorithm="ricart-agrawala", n=3, seed=7, network=Network(delay="uniform(0.5, 1.5)")), find("ricart-agrawala"))
+    run = simulate(
+        Scenario(algorithm="ricart-agrawala", n=3, seed=7, network=Network(delay="uniform(0.5, 1.5)")),
+        find("ricart-agrawala"),
+    )
     assert run.trace is not None
     assert hashlib.sha256(run.trace.to_bytes()).hexdigest() == KNOWN
 
@@ -67,7 +70,9 @@ def test_watching_changes_nothing(name: str, delay: str) -> None:
 @pytest.mark.parametrize("name", sorted(ALGORITHMS))
 def test_debug_runs_give_the_same_trace(name: str) -> None:
     for seed in range(10):
-        assert simulate(storm(name, seed), find(name), debug=True).trace == simulate(storm(name, seed), find(name)).trace
+        assert (
+            simulate(storm(name, seed), find(name), debug=True).trace == simulate(storm(name, seed), find(name)).trace
+        )
 
 
 @pytest.mark.parametrize("name", sorted(ALGORITHMS))
@@ -82,5 +87,8 @@ def test_a_run_written_down_replays_event_by_event(name: str) -> None:
 
 
 def test_different_seeds_give_different_runs() -> None:
-    traces = {simulate(Scenario(algorithm="ricart-agrawala", seed=seed), find("ricart-agrawala")).trace.to_bytes() for seed in range(20)}  # type: ignore[union-attr]
+    traces = {
+        simulate(Scenario(algorithm="ricart-agrawala", seed=seed), find("ricart-agrawala")).trace.to_bytes()
+        for seed in range(20)
+    }  # type: ignore[union-attr]
     assert len(traces) == 20

@@ -7,7 +7,22 @@ import pytest
 from vez.algorithms import find
 from vez.core import Durable, Io, Message, Process
 from vez.core.trace import (
-    Crashed, Cut, Delivered, Entered, Fired, Healed, Left, Lost, Noted, Paused, Recovered, Resumed, Sent, Suspected, Trace, Trusted,
+    Crashed,
+    Cut,
+    Delivered,
+    Entered,
+    Fired,
+    Healed,
+    Left,
+    Lost,
+    Noted,
+    Paused,
+    Recovered,
+    Resumed,
+    Sent,
+    Suspected,
+    Trace,
+    Trusted,
 )  # fmt: skip
 from vez.sim import Scenario, simulate
 from vez.sim.scenario import Crash, Detector, Drift, Fate, Network, Partition, Pause, Suspicion, Want
@@ -104,7 +119,12 @@ def test_a_one_way_cut_spares_the_other_way() -> None:
 
 
 def test_overlapping_partitions_heal_when_the_last_one_does() -> None:
-    trace = run(partition=(Partition(at_ms=1.5, until_ms=5.5, one_way=((1, 2),)), Partition(at_ms=3.5, until_ms=8.5, one_way=((1, 2),))))
+    trace = run(
+        partition=(
+            Partition(at_ms=1.5, until_ms=5.5, one_way=((1, 2),)),
+            Partition(at_ms=3.5, until_ms=8.5, one_way=((1, 2),)),
+        )
+    )
     assert [event.at for event in of(trace, Healed)] == [8500]
     assert last_note(trace) == "1:9,10"
 
@@ -162,7 +182,9 @@ def test_the_fate_of_a_single_message() -> None:
 
 
 def test_the_perfect_detector_tells_of_crashes_and_returns() -> None:
-    scenario = Scenario(algorithm="bully", n=3, crash=(Crash(process=3, at_ms=10, recover_ms=20),), detector=Detector(delay_ms=1.5))
+    scenario = Scenario(
+        algorithm="bully", n=3, crash=(Crash(process=3, at_ms=10, recover_ms=20),), detector=Detector(delay_ms=1.5)
+    )
     trace = simulate(scenario, find("bully")).trace
     assert trace is not None
     assert [(event.at, event.process) for event in of(trace, Suspected)] == [(11500, 1), (11500, 2)]
@@ -180,7 +202,12 @@ def test_a_wrong_suspicion_and_its_end() -> None:
 
 
 def test_a_pause_inside_lengthens_the_stay() -> None:
-    scenario = Scenario(algorithm="coordinator", n=2, want=(Want(process=2, inside_ms=3),), pause=(Pause(process=2, at_ms=3, for_ms=10),))
+    scenario = Scenario(
+        algorithm="coordinator",
+        n=2,
+        want=(Want(process=2, inside_ms=3),),
+        pause=(Pause(process=2, at_ms=3, for_ms=10),),
+    )
     trace = simulate(scenario, find("coordinator")).trace
     assert trace is not None
     assert [event.at for event in of(trace, Entered, Left)] == [2000, 13000]

@@ -7,10 +7,26 @@ from pathlib import Path
 import pytest
 
 from vez.algorithms import find
-from vez.errors import BadData, Misuse, MissingFile, UnknownName, VezError
+from vez.errors import BadData, MissingFile, Misuse, UnknownName, VezError
 from vez.sim import Scenario, simulate
 from vez.sim.scenario import (
-    Choice, Crash, Detector, Drift, Elect, Expect, Fate, Nemesis, Network, Partition, Pause, Suspicion, Want, Workload, dumps, load, loads,
+    Choice,
+    Crash,
+    Detector,
+    Drift,
+    Elect,
+    Expect,
+    Fate,
+    Nemesis,
+    Network,
+    Partition,
+    Pause,
+    Suspicion,
+    Want,
+    Workload,
+    dumps,
+    load,
+    loads,
 )  # fmt: skip
 
 FULL = Scenario(

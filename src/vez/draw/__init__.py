@@ -1,10 +1,16 @@
-"""Pictures of a trace."""
+"""Pictures of a trace: text for a terminal, Mermaid for documents, SVG, and an HTML page that plays it.
 
-from vez.core.trace import Trace
+Every format takes a trace and the verdicts on it; what is broken is drawn in red, with its evidence.
+Imports `vez.core` and `vez.properties` only.
+"""
 
+from collections.abc import Callable
 
-def text(trace: Trace, verdicts=(), *, width=None, color=False):
-    return "\n".join(map(str, trace.events))
+from vez.draw.html import html
+from vez.draw.mermaid import mermaid
+from vez.draw.svg import svg
+from vez.draw.text import text
 
+FORMATS: dict[str, Callable[..., str]] = {"text": text, "mermaid": mermaid, "svg": svg, "html": html}
 
-FORMATS = {"text": text, "mermaid": text, "svg": text, "html": text}
+__all__ = ["FORMATS", "html", "mermaid", "svg", "text"]

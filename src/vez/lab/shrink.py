@@ -17,7 +17,7 @@ from vez.core.process import Process
 from vez.errors import VezError
 from vez.properties import Status, judge
 from vez.sim import Scenario, simulate
-from vez.sim.scenario import Expect
+from vez.sim.scenario import Expect, Fate
 
 ATTEMPTS = 3000
 PARTS = ("want", "elect", "crash", "pause", "partition", "suspect", "drift", "message", "choice")
@@ -58,6 +58,7 @@ class Shrinker:
         while before != self.best and self.left > 0:
             before = self.best
             self._remove_items()
+            self._remove_wants()
             self._remove_processes()
             self._round_numbers()
         return self.best
@@ -78,6 +79,16 @@ class Shrinker:
                 return
             size = max(1, size // 2)
 
+    def _remove_wants(self) -> None:
+        """Without an earlier want, a fated message is an earlier one of its channel: renumber it."""
+        for want in reversed(self.best.want):
+            items = [
+                (part, _earlier(item) if part == "message" and want.process in (item.sender, item.to) else item)
+                for part, item in _items(self.best)
+                if item is not want
+            ]
+            self.keep(_with_items(self.best, items))
+
     def _remove_processes(self) -> None:
         for process in sorted(self.best.ids, reverse=True):
             ids = tuple(other for other in self.best.ids if other != process)
@@ -87,13 +98,12 @@ class Shrinker:
 
     def _round_numbers(self) -> None:
         for place, (part, item) in enumerate(_items(self.best)):
-            for field, value in msgspec.structs.asdict(item).items():
-                if isinstance(value, float) and field != "rate":
-                    for rounder in _rounder(value):
-                        items = _items(self.best)
-                        items[place] = (part, msgspec.structs.replace(items[place][1], **{field: rounder}))
-                        if self.keep(_with_items(self.best, items)):
-                            break
+            for field in item.__struct_fields__:
+                for simpler in _simpler(field, getattr(item, field)):
+                    items = _items(self.best)
+                    items[place] = (part, msgspec.structs.replace(items[place][1], **{field: simpler}))
+                    if self.keep(_with_items(self.best, items)):
+                        break
 
 
 def shrink(
@@ -135,11 +145,19 @@ def _named(item: Item) -> set[int]:
     return named
 
 
-def _rounder(value: float) -> Iterator[float]:
-    """Smaller and rounder numbers, the simplest first."""
-    halves = (0.0, 1.0, round(value / 2), round(value), round(value, 1), round(value, 2))
+def _earlier(fate: Fate) -> Fate:
+    return msgspec.structs.replace(fate, number=max(1, fate.number - 1))
+
+
+def _simpler(field: str, value: Any) -> Iterator[Any]:
+    """Smaller and rounder values, the simplest first. Moments go to 0, durations to 1."""
+    if isinstance(value, tuple) and value and isinstance(value[0], float):
+        yield from (tuple(round(part, digits) for part in value) for digits in (0, 1, 2))
+    if not isinstance(value, float) or field == "rate":
+        return
+    simplest = 0.0 if field == "at_ms" else 1.0
     seen = {value}
-    for candidate in map(float, halves):
-        if candidate not in seen and candidate <= value + 0.5:
+    for candidate in (simplest, float(round(value / 2)), float(round(value)), round(value, 1), round(value, 2)):
+        if candidate not in seen and simplest <= candidate <= value + 0.5:
             seen.add(candidate)
             yield candidate

@@ -58,19 +58,19 @@ def ms(us: int) -> str:
 
 def broken(name: str, evidence: str, *, spans: tuple[Span, ...] = (), messages: tuple[int, ...] = ()) -> Verdict:
     """The property does not hold, and here is why."""
-    return Verdict(name=name, status=Status.BROKEN, evidence=evidence, spans=spans, messages=messages)
+    return Verdict(name=str(name), status=Status.BROKEN, evidence=evidence, spans=spans, messages=messages)
 
 
 def holds(name: str, evidence: str) -> Verdict:
     """Nothing in this run speaks against the property."""
-    return Verdict(name=name, status=Status.HOLDS_IN_RUNS, evidence=evidence)
+    return Verdict(name=str(name), status=Status.HOLDS_IN_RUNS, evidence=evidence)
 
 
 def undecided(name: str, evidence: str) -> Verdict:
     """The run ended before it could be told."""
-    return Verdict(name=name, status=Status.UNDECIDED, evidence=evidence)
+    return Verdict(name=str(name), status=Status.UNDECIDED, evidence=evidence)
 
 
 def not_judged(name: str, evidence: str) -> Verdict:
     """The run says nothing about the property."""
-    return Verdict(name=name, status=Status.NOT_JUDGED, evidence=evidence)
+    return Verdict(name=str(name), status=Status.NOT_JUDGED, evidence=evidence)

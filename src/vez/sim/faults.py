@@ -57,12 +57,17 @@ class Faults:
         elif node.me not in self._dead:
             action()
 
-    def plan_start(self, node: Node) -> None:
+    def plan_start(self) -> None:
         """Everybody starts at time 0, in standing order; those who crash at 0 never start."""
         start = self.setup.algorithm.on_start
         if start is Process.on_start and not self.world.watched:
             return  # nothing to do and nobody to see it
-        self.world.agenda.plan(0, lambda: self.when_awake(node, lambda: self.world.call(node, start)))
+
+        def begin(node: Node) -> None:
+            self.when_awake(node, lambda: self.world.call(node, start))
+
+        for node in self.world.nodes.values():
+            self.world.agenda.plan(0, partial(begin, node))
 
     def plan(self) -> None:
         """Put every fault into the agenda."""

@@ -58,11 +58,7 @@ class Harness:
         if issubclass(algorithm, Mutex):
             self._plan_stays(scenario, algorithm)
         elif issubclass(algorithm, Election):
-            starters: defaultdict[int, list[Node]] = defaultdict(list)
-            for elect in self._elections():
-                starters[us(elect.at_ms)].append(self.world.nodes[elect.process])
-            for at, nodes in starters.items():
-                self.world.agenda.plan(at, partial(self._elect, nodes))
+            self._plan_elections()
 
     def entered(self, node: Node, token: int | None) -> None:
         """The algorithm says that a process is inside."""
@@ -113,6 +109,14 @@ class Harness:
         for process in sorted(self._plans):
             self._next(self.world.nodes[process])
         self._check_idle()
+
+    def _plan_elections(self) -> None:
+        scenario, nodes = self.setup.scenario, self.world.nodes
+        starters: defaultdict[int, list[Node]] = defaultdict(list)
+        for elect in scenario.elect:
+            starters[us(elect.at_ms)].append(nodes[elect.process])
+        for at, some in starters.items() if scenario.elect else [(0, list(nodes.values()))]:
+            self.world.agenda.plan(at, partial(self._elect, some))
 
     def _elections(self) -> tuple[Elect, ...]:
         """Those of the scenario; if it lists none, everybody starts at time 0."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from heapq import heappush
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from vez.core.message import Message
 from vez.core.process import Process
@@ -22,24 +22,31 @@ T = TypeVar("T")
 class Node:
     """One process and its view of the world."""
 
-    __slots__ = ("me", "neighbours", "peers", "process", "right", "world")
+    __slots__ = ("agenda", "me", "process", "right", "world")
 
     def __init__(self, world: Simulation, me: int, right: int, process: Process) -> None:
         self.world = world
+        self.agenda = world.agenda
         self.me = me
         self.right = right
         self.process = process
 
-    def __getattr__(self, name: str) -> Any:
-        # Reached only while a slot is empty: with a million processes nobody can afford everybody's peers,
-        # and those who ask once will ask again.
-        if name == "peers":
-            value = self.peers = self.world.topology.peers(self.me)
-        elif name == "neighbours":
-            value = self.neighbours = self.world.topology.neighbours(self.me)
-        else:
-            raise AttributeError(f"io has no {name!r}", name=name, obj=self)
-        return value
+    # With a million processes nobody can afford everybody's peers, and those who ask once will ask again. Not a
+    # __getattr__ that fills a slot: a class that has one loses the interpreter's fast path for all attributes.
+
+    @property
+    def peers(self) -> tuple[int, ...]:
+        known = self.world.peers.get(self.me)
+        if known is None:
+            known = self.world.peers[self.me] = self.world.topology.peers(self.me)
+        return known
+
+    @property
+    def neighbours(self) -> tuple[int, ...]:
+        known = self.world.neighbours.get(self.me)
+        if known is None:
+            known = self.world.neighbours[self.me] = self.world.topology.neighbours(self.me)
+        return known
 
     @property
     def left(self) -> int:
@@ -85,10 +92,10 @@ class ConstantNode(Node):
     __slots__ = ()
 
     def send(self, to: int, message: Message) -> None:
-        world = self.world
-        if to == self.me:
-            world.counts[message.__class__] -= 1  # the loop counts what it delivers
-        world.agenda.outbox.append((world.by_id[to], message, self.me))
+        me = self.me
+        if to == me:
+            self.world.counts[type(message)] -= 1  # the loop counts what it delivers
+        self.agenda.outbox.append((self.world.by_id[to], message, me))
 
 
 class RandomNode(Node):
@@ -97,9 +104,8 @@ class RandomNode(Node):
     __slots__ = ()
 
     def send(self, to: int, message: Message) -> None:
-        world = self.world
+        world, agenda = self.world, self.agenda
         if to == self.me:
-            world.counts[message.__class__] -= 1
-        agenda = world.agenda
+            world.counts[type(message)] -= 1
         delivery = world.by_id[to], message, self.me
         heappush(agenda.heap, (agenda.now + world.draw(), agenda.number(), (delivery,)))

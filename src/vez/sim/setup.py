@@ -53,10 +53,13 @@ class Setup:
         """A new process with its parameters and its initial fields."""
         return self.algorithm(**self.values.get(process, self.values[None]))
 
-    def ring(self) -> Iterator[tuple[int, int]]:
-        """Each process with its right neighbour, in standing order."""
-        ids = self.ids
-        return zip(ids, (*ids[1:], ids[0]), strict=True)
+    def processes(self) -> Iterator[tuple[int, int, Process]]:
+        """Each identifier with its right neighbour's and a new process, in standing order."""
+        ids, algorithm, common = self.ids, self.algorithm, self.values[None]
+        rights = (*ids[1:], ids[0])
+        if len(self.values) == 1:
+            return ((me, right, algorithm(**common)) for me, right in zip(ids, rights, strict=True))
+        return ((me, right, self.process(me)) for me, right in zip(ids, rights, strict=True))
 
     def _topology(self) -> Topology:
         scenario = self.scenario
@@ -89,8 +92,8 @@ class Setup:
         return values
 
     def _convert(self, given: dict[str, Any], known: tuple[str, ...], what: str) -> dict[str, Any]:
-        hints = typing.get_type_hints(self.algorithm)
-        converted = {}
+        converted: dict[str, Any] = {}
+        hints = typing.get_type_hints(self.algorithm) if given else {}  # slow, and most runs give nothing
         for name, value in given.items():
             if name not in known:
                 if known:

@@ -76,9 +76,9 @@ class Simulation:
         self.watched = record or debug or explain or setup.has_faults or (setup.fifo and not setup.delay.is_constant)
         self.constant_us = us(setup.delay.numbers[0]) if setup.delay.is_constant and not self.watched else 0
         make = Node if self.watched else ConstantNode if self.constant_us else RandomNode
-        self.nodes: dict[int, Node] = {
-            process: make(self, process, right, setup.process(process)) for process, right in setup.ring()
-        }
+        self.nodes: dict[int, Node] = {me: make(self, me, right, process) for me, right, process in setup.processes()}
+        self.peers: dict[int, tuple[int, ...]] = {}
+        self.neighbours: dict[int, tuple[int, ...]] = {}
         self.by_id = _by_id(self.nodes)
         self.network = NetworkModel(self, setup)
         self.faults = Faults(self, setup)
@@ -97,12 +97,13 @@ class Simulation:
 
     def run(self) -> Run:
         """Run to the end: nothing left to happen, the work done, or a limit met."""
-        for node in self.nodes.values():
-            self.faults.plan_start(node)
+        self.faults.plan_start()
         self.faults.plan()
         self.harness.plan()
         end, steps = self._loop()
-        ended_at = self.agenda.now if end != "time" else self.deadline
+        ended_at = self.deadline if end == "time" else self.agenda.now
+        if end == "quiet" and self.log:
+            ended_at = self.log[-1].at  # what came after was only timers that had been cancelled
         explicit = self._explicit() if self.explain else None
         recorded = self._trace(end, ended_at)
         messages = dict(sorted((kind.__name__, count) for kind, count in self.counts.items() if count))
@@ -130,7 +131,7 @@ class Simulation:
                 if node is None:
                     what()
                     continue
-                kind = what.__class__
+                kind = type(what)
                 try:
                     handler = handlers[kind]
                 except KeyError:
@@ -192,9 +193,10 @@ class Simulation:
         self._timers.pop((node.me, name), None)
 
     def forget_timers(self, process: int) -> None:
-        """A crash takes the timers with it."""
+        """A crash takes the timers with it, and the last words."""
         for key in [key for key in self._timers if key[0] == process]:
             del self._timers[key]
+        self._status.pop(process, None)  # what it says when it is back is news
 
     def choose(self, node: Node, count: int) -> int:
         if count < 1:
@@ -276,8 +278,10 @@ def _by_id(nodes: dict[int, Node]) -> dict[int, Node] | list[Node]:
     least, most = min(nodes), max(nodes)
     if least < 0 or most > 2 * len(nodes):
         return nodes
-    anybody = nodes[least]
-    return [nodes.get(process, anybody) for process in range(most + 1)]
+    dense = [nodes[least]] * (most + 1)
+    for process, node in nodes.items():
+        dense[process] = node
+    return dense
 
 
 def simulate(

@@ -1,0 +1,110 @@
+"""`make demo`: a tour in the terminal, under a minute.
+
+Runs through the same functions as the commands that it prints, and leaves pictures to open in a browser.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.panel import Panel
+
+from vez import draw
+from vez.cli.output import console, write_file
+from vez.lab import load_algorithm
+from vez.lab.report import Report, run_and_report
+from vez.properties import Status
+from vez.sim.scenario import Crash, Elect, Pause, Scenario, Want
+
+FOLDER = Path("demo-out")
+NEXT = ("vez algorithms", "vez sim token-ring --runs 1000 --crashes 1 --shrink lost.toml", "vez sim --help")
+STOPS = [
+    (
+        "Everybody asks everybody",
+        "Three of four processes want in at almost the same time. Ricart and Agrawala: ask all the others; who has the "
+        "older claim answers later. Nobody is in charge, and still they take turns.",
+        "vez sim ricart-agrawala -n 4 --want 1@0 --want 2@0.4 --want 3@0.7 --diagram text",
+        Scenario(
+            algorithm="ricart-agrawala",
+            n=4,
+            want=(Want(process=1), Want(process=2, at_ms=0.4), Want(process=3, at_ms=0.7)),
+        ),
+    ),
+    (
+        "A timeout cannot tell the slow from the dead",
+        "A coordinator takes a permission back after 10 ms. Process 2 is not dead, it only stood still: two are "
+        "inside. The resource checks tokens, so the late write of process 2 is refused.",
+        "vez sim coordinator-lease -n 3 --want 2@0+3 --want 3@1+6 --pause 2@3+12 --diagram text",
+        Scenario(
+            algorithm="coordinator-lease",
+            n=3,
+            want=(Want(process=2, inside_ms=3), Want(process=3, at_ms=1, inside_ms=6)),
+            pause=(Pause(process=2, at_ms=3, for_ms=12),),
+        ),
+    ),
+    (
+        "The leader dies",
+        "Four processes, 4 leads. It crashes, the others are told, and the bully with the largest number takes over.",
+        "vez sim bully -n 4 --elect 4 --crash 4@5 --diagram text",
+        Scenario(algorithm="bully", n=4, elect=(Elect(process=4),), crash=(Crash(process=4, at_ms=5),)),
+    ),
+]
+
+
+def main() -> int:
+    """Run the tour; the exit code says whether each stop ended as the tour tells it."""
+    started = time.monotonic()
+    out = console()
+    FOLDER.mkdir(exist_ok=True)
+    out.print("\n[bold]vez[/]: whose turn is it?   Three runs, judged and drawn.\n")
+    found = []
+    for number, (title, story, command, scenario) in enumerate(STOPS, 1):
+        out.print(Panel(f"{story}\n\n[dim]$ {command}[/]", title=f"{number}. {title}", title_align="left"))
+        report = run_and_report(scenario, load_algorithm(scenario.algorithm))
+        sys.stdout.write(draw.text(report.trace, report.verdicts, width=out.width, color=_colour(out)) + "\n")
+        sys.stdout.flush()
+        _print_verdicts(report)
+        path = FOLDER / f"{number}-{scenario.algorithm}.html"
+        write_file(path, draw.html(report.trace, report.verdicts))
+        found.append((path, report))
+    out.print("[bold]The same runs to play, pause and step through[/] (open in a browser, no network needed):")
+    for path, _ in found:
+        out.print(f"    {path}", soft_wrap=True)
+    out.print("\n[bold]Try next[/]")
+    for command in NEXT:
+        out.print(f"    .venv/bin/{command}", soft_wrap=True)
+    out.print(f"\n[dim]{time.monotonic() - started:.1f} s[/]")
+    return 0 if _as_told([report for _, report in found]) else 1
+
+
+def _colour(out: Console) -> bool:
+    return out.is_terminal and not out.no_color
+
+
+def _print_verdicts(report: Report) -> None:
+    out = console()
+    for verdict in report.verdicts:
+        if verdict.promised and verdict.status is not Status.NOT_JUDGED:
+            mark = "[bold red]✗[/]" if verdict.status is Status.BROKEN else "[green]✓[/]"
+            out.print(f"  {mark} {verdict.name}: {verdict.words}; {verdict.evidence}")
+    cost = report.measurements
+    per_entry = f", {cost.messages_per_entry:g} per entry" if cost.messages_per_entry else ""
+    leader = f"; leader {report.leader}" if report.trace.header.role == "election" else ""
+    out.print(f"    {cost.messages} messages{per_entry}{leader}\n")
+
+
+def _as_told(reports: list[Report]) -> bool:
+    first, second, third = reports
+    return (
+        not first.broken
+        and [verdict.name for verdict in second.broken] == ["exclusion"]
+        and third.leader == 3
+        and not any(verdict.promised for verdict in third.broken)
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

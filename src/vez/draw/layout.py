@@ -1,0 +1,260 @@
+"""What every picture needs: the messages as arrows, the faults as moments, safe text, and who is in which state.
+
+Intervals (stays, reigns, crashes) come from `History`, so that a picture and a judge cannot disagree.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+import msgspec
+
+from vez.core.assumptions import Property
+from vez.core.trace import (
+    AnyEvent,
+    Crashed,
+    Cut,
+    Delivered,
+    Elected,
+    Entered,
+    Healed,
+    Left,
+    Lost,
+    Paused,
+    Recovered,
+    Resumed,
+    Sent,
+    Status,
+    Trace,
+    Wanted,
+    label,
+)
+from vez.properties.history import History
+from vez.properties.verdict import Span, Verdict
+from vez.properties.verdict import Status as Word
+
+Fate = Literal["delivered", "loss", "partition", "crash", "flying"]
+MAX_TEXT = 200
+"""Longest label or status in a picture; a longer one says nothing more to a reader."""
+
+
+class Arrow(msgspec.Struct, frozen=True):
+    """One message, or one copy of it, from its sending to what became of it. Indices are places in the trace."""
+
+    number: int
+    sender: int
+    to: int
+    label: str
+    sent_at: int
+    sent_index: int
+    end_at: int
+    end_index: int
+    fate: Fate = "delivered"
+    copy: bool = False
+    """Another delivery of a message that has been delivered already."""
+
+
+class Violation(msgspec.Struct, frozen=True):
+    """A broken property as a picture shows it: in words at a moment, and in red from then on."""
+
+    name: str
+    words: str
+    start: int | None
+    """None: nothing happened at one moment; something failed to happen until the end."""
+    end: int
+    spans: tuple[Span, ...]
+
+
+class Partition(msgspec.Struct, frozen=True):
+    """Channels that were cut, or healed, at one moment."""
+
+    at: int
+    index: int
+    last_index: int
+    cut: bool
+    words: str
+
+
+class Picture:
+    """A trace and its verdicts, read once for all formats."""
+
+    def __init__(self, trace: Trace, verdicts: Sequence[Verdict] = ()) -> None:
+        self.trace = trace
+        self.ids = trace.header.ids
+        self.verdicts = tuple(verdicts)
+        self.history = History(trace)
+        self.end = self.history.end
+        self.column = {process: place for place, process in enumerate(self.ids)}
+        self.broken = tuple(verdict for verdict in self.verdicts if verdict.status is Word.BROKEN)
+        self.violations = tuple(_violation(verdict, self.end) for verdict in self.broken)
+        self.arrows = _arrows(trace, self.end)
+        self.arriving = {arrow.end_index: arrow for arrow in self.arrows if arrow.fate != "flying"}
+        self.partitions = _partitions(trace)
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """All that is painted red."""
+        return tuple(span for violation in self.violations for span in violation.spans)
+
+    @property
+    def title(self) -> str:
+        """The run in one line."""
+        header = self.trace.header
+        ids = len(header.ids)
+        return f"{clean(header.algorithm)} · {ids} process{'es' if ids != 1 else ''} · seed {header.seed}"
+
+
+class Life(msgspec.Struct):
+    """One process as it is at a moment of the trace."""
+
+    waiting: bool = False
+    inside: bool = False
+    down: bool = False
+    paused: bool = False
+    leader: int | None = None
+    status: str = ""
+
+    def follow(self, event: AnyEvent) -> None:
+        """What an event of this process makes of it."""
+        match event:
+            case Wanted():
+                self.waiting = True
+            case Entered():
+                self.waiting, self.inside = False, True
+            case Left():
+                self.inside = False
+            case Elected(leader=leader):
+                self.leader = leader
+            case Crashed():
+                self.waiting = self.inside = self.paused = False
+                self.down, self.leader, self.status = True, None, ""
+            case Recovered():
+                self.down = False
+            case Paused():
+                self.paused = True
+            case Resumed():
+                self.paused = False
+            case Status(text=text):
+                self.status = text
+            case _:
+                pass
+
+
+LIVENESS = frozenset(
+    (
+        Property.DEADLOCK_FREEDOM,
+        Property.STARVATION_FREEDOM,
+        Property.BOUNDED_WAITING,
+        Property.TERMINATION,
+        Property.AGREEMENT,
+    )
+)
+
+
+def _violation(verdict: Verdict, end: int) -> Violation:
+    words = f"{clean(verdict.name)} broken: {clean(verdict.evidence, 2 * MAX_TEXT)}"
+    known = [span for span in verdict.spans if span.start <= end]
+    if verdict.name in LIVENESS or not known:
+        return Violation(verdict.name, words, None, end, tuple(known))
+    start = max(span.start for span in known)  # an earlier one only says who was there before
+    red = [Span(span.process, max(span.start, start), span.end) for span in known if span.end >= start]
+    together = min(span.end for span in red)
+    return Violation(verdict.name, words, start, together if together > start else red[-1].end, tuple(red))
+
+
+def _arrows(trace: Trace, end: int) -> tuple[Arrow, ...]:
+    sent: dict[int, tuple[int, Sent]] = {}
+    delivered: set[int] = set()
+    over: set[int] = set()
+    found: list[Arrow] = []
+
+    def arrow(number: int, at: int, index: int, fate: Fate) -> Arrow:
+        start, event = sent[number]
+        again = number in delivered
+        return Arrow(
+            number, event.process, event.to, clean(label(event)), event.at, start, at, index, fate, again
+        )  # fmt: skip
+
+    for index, event in enumerate(trace.events):
+        match event:
+            case Sent(number=number):
+                sent[number] = (index, event)
+            case Delivered(number=number) if number in sent:
+                found.append(arrow(number, event.at, index, "delivered"))
+                delivered.add(number)
+                over.add(number)
+            case Lost(number=number, reason=reason) if number in sent:
+                found.append(arrow(number, event.at, index, reason))
+                over.add(number)
+            case _:
+                pass
+    last = len(trace.events)
+    found += [arrow(number, end, last, "flying") for number in sent if number not in over]
+    return tuple(found)
+
+
+def _partitions(trace: Trace) -> tuple[Partition, ...]:
+    """Neighbouring Cut (or Healed) events of one moment are one partition (or its end)."""
+    found: list[Partition] = []
+    cuts: set[tuple[int, int]] = set()
+    group: list[tuple[int, Cut | Healed]] = []
+
+    def close() -> None:
+        if group:
+            first, last = group[0], group[-1]
+            cut = isinstance(first[1], Cut)
+            channels = [(event.process, event.to) for _, event in group]
+            words = partition_words(trace.header.ids, cuts, channels) if cut else _healed_words(cuts, channels)
+            found.append(Partition(first[1].at, first[0], last[0], cut, words))
+            group.clear()
+
+    for index, event in enumerate(trace.events):
+        if group and (type(event) is not type(group[-1][1]) or event.at != group[-1][1].at):
+            close()
+        if isinstance(event, Cut | Healed):
+            group.append((index, event))
+            (cuts.add if isinstance(event, Cut) else cuts.discard)((event.process, event.to))
+    close()
+    return tuple(found)
+
+
+def partition_words(ids: Sequence[int], cuts: set[tuple[int, int]], new: Iterable[tuple[int, int]]) -> str:
+    """`1 2 | 3 4 5` where the cuts separate groups entirely, the single channels where they do not."""
+    groups: dict[int, list[int]] = {}
+    reach: dict[int, set[int]] = defaultdict(set)
+    if len(ids) <= 64 and all((to, sender) in cuts for sender, to in cuts):
+        for process in ids:
+            reach[process] = {other for other in ids if other == process or (process, other) not in cuts}
+            groups.setdefault(min(reach[process]), []).append(process)
+        if len(groups) > 1 and all(reach[process] == set(group) for group in groups.values() for process in group):
+            return "partition " + " | ".join(" ".join(map(str, group)) for group in groups.values())
+    return "cut " + _channels(new)
+
+
+def _healed_words(cuts: set[tuple[int, int]], channels: Sequence[tuple[int, int]]) -> str:
+    return "healed " + _channels(channels) if cuts else "partition healed"
+
+
+def _channels(channels: Iterable[tuple[int, int]]) -> str:
+    names = [f"{sender}→{to}" for sender, to in channels]
+    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+
+
+def clean(text: str, limit: int = MAX_TEXT) -> str:
+    """Text from a trace as it may be shown: one line, without control, direction or unpaired characters."""
+    return shorten("".join(map(_shown, text[: 4 * limit])), limit)
+
+
+def _shown(char: str) -> str:
+    kind = unicodedata.category(char)
+    if kind in ("Zl", "Zp") or char in "\n\r\t":
+        return " "
+    return "\N{REPLACEMENT CHARACTER}" if kind.startswith("C") else char
+
+
+def shorten(text: str, limit: int) -> str:
+    """The text, or its beginning and an ellipsis."""
+    return text if len(text) <= limit else text[: max(limit - 1, 0)] + "…"

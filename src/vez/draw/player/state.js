@@ -1,0 +1,47 @@
+// What the trace says: the state of every process after so many events, and sentences for events.
+function lifeAtStart() {
+  return { waiting: false, inside: false, down: false, paused: false, leader: null, leads: false, token: null, status: "" };
+}
+
+const FOLLOW = {
+  wanted: (life) => { life.waiting = true; },
+  entered: (life, event) => { life.waiting = false; life.inside = true; life.token = event.token ?? null; },
+  left: (life) => { life.inside = false; life.token = null; },
+  elected: (life, event) => { life.leader = event.leader; life.leads = event.self; },
+  crashed: (life) => { Object.assign(life, lifeAtStart(), { down: true }); },
+  recovered: (life) => { life.down = false; },
+  paused: (life) => { life.paused = true; },
+  resumed: (life) => { life.paused = false; },
+  status: (life, event) => { life.status = event.text; },
+};
+
+// The lives after the first `count` events. A trace in a page is short enough to be read anew each time.
+function livesAfter(data, count) {
+  const lives = data.ids.map(lifeAtStart);
+  for (let index = 0; index < count; index++) {
+    const event = data.events[index];
+    const follow = FOLLOW[event.e];
+    if (follow) follow(lives[event.p], event);
+  }
+  return lives;
+}
+
+function stateOf(life) {
+  if (life.down) return "down";
+  if (life.paused) return "paused";
+  if (life.inside) return "inside";
+  if (life.waiting) return "waiting";
+  if (life.leads) return "leader";
+  return "idle";
+}
+
+function sentence(data, event, receivers) {
+  let kind = event.e;
+  if (kind === "lost") kind = "lost_" + event.reason;
+  else if (kind === "entered" && event.token !== undefined) kind = "entered_token";
+  else if (kind === "wrote" && !event.accepted) kind = "refused";
+  else if (kind === "recovered" && !event.memory) kind = "recovered_empty";
+  else if (kind === "elected") kind = (event.self ? "leads" : "elected") + (event.term !== "0" ? "_term" : "");
+  const values = { ...event, p: data.ids[event.p], from: data.ids[event.from], to: receivers.join(", ") };
+  return fill(words.event[kind] ?? kind, values);
+}

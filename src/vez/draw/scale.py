@@ -1,0 +1,70 @@
+"""Scale: virtual time on paper. Long stretches in which nothing happens are cut short, visibly."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+
+LONGEST_GAP = 5
+"""Message times without an event that are drawn in full."""
+SHORT_GAP = 2.5
+"""How many message times a longer stretch is drawn as."""
+MOST_STRETCH = 2.2
+STEPS_US = [size * 10**power for power in range(10) for size in (1, 2, 5)]
+
+
+class Scale:
+    """From microseconds to pixels, piece by piece. A piece in which much is under way may be drawn longer."""
+
+    def __init__(
+        self,
+        times: Iterable[int],
+        unit_us: int,
+        unit: float,
+        top: float,
+        stretch: Callable[[int, int], float] = lambda start, end: 1.0,
+    ) -> None:
+        self.knots = sorted({0, *times})
+        self.unit_us = unit_us
+        self.unit = unit
+        self.places = [top]
+        self.breaks: list[tuple[int, int]] = []
+        for start, end in pairwise(self.knots):
+            units = (end - start) / unit_us
+            if units > LONGEST_GAP:
+                self.breaks.append((start, end))
+                units = SHORT_GAP
+            self.places.append(self.places[-1] + units * unit * min(stretch(start, end), MOST_STRETCH))
+
+    def y(self, at: float) -> float:
+        """The place of a moment; after the last event time goes on at its usual pace."""
+        place = bisect_right(self.knots, at) - 1
+        if place < 0:
+            return self.places[0]
+        start = self.knots[place]
+        if place == len(self.knots) - 1:
+            return self.places[-1] + (at - start) / self.unit_us * self.unit
+        end = self.knots[place + 1]
+        return self.places[place] + (at - start) / (end - start) * (self.places[place + 1] - self.places[place])
+
+    def ticks(self, spacing: float = 26) -> list[int]:
+        """Round moments to be written on the axis, none inside a stretch that was cut short."""
+        step = next((size for size in STEPS_US if size / self.unit_us * self.unit >= spacing), STEPS_US[-1])
+        found: list[int] = []
+        hidden = iter([*self.breaks, (self.knots[-1] + 1, self.knots[-1] + 1)])
+        start, end = next(hidden)
+        at, last = 0, self.knots[-1]
+        while at <= last:
+            if start < at < end:
+                found.append(end)
+                at = (end // step + 1) * step
+                start, end = next(hidden)
+                continue
+            if at >= end and (start, end) != (last + 1, last + 1):
+                start, end = next(hidden)
+                continue
+            if not found or self.y(at) - self.y(found[-1]) >= spacing * 0.7:
+                found.append(at)
+            at += step
+        return found

@@ -1,0 +1,173 @@
+"""The page: self-contained and safe; in a browser it plays."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vez.core.trace import Trace
+from vez.draw import FORMATS, html
+from vez.draw.steps import steps
+from vez.properties.verdict import Verdict
+
+from .hostile import hostile
+from .traces import SCENARIOS, run
+
+
+class Page(HTMLParser):
+    """The tags of a page, its scripts, and the attributes of its body."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.scripts: list[str] = []
+        self.body: dict[str, str | None] = {}
+        self.text: dict[str, str] = {}
+        self._open: list[tuple[str, str | None]] = []
+        self.feed(source)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self._open.append((tag, dict(attrs).get("id")))
+        if tag == "script":
+            self.scripts.append("")
+        if tag == "body":
+            self.body = dict(attrs)
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._open and self._open.pop()[0] != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        if self._open and self._open[-1][0] == "script":
+            self.scripts[-1] += data
+        for _, name in self._open:
+            if name:
+                self.text[name] = self.text.get(name, "") + data
+
+
+def data_of(page: str) -> Any:
+    return json.loads(Page(page).scripts[0])
+
+
+def test_formats() -> None:
+    assert list(FORMATS) == ["text", "mermaid", "svg", "html"]
+    for draw in FORMATS.values():
+        assert "coordinator" in draw(*run("coordinator")) or draw is FORMATS["mermaid"]
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_is_one_file_with_every_event(name: str) -> None:
+    trace, verdicts = run(name)
+    page = html(trace, verdicts)
+    assert set(re.findall(r"https?://[^\"' ]+", page)) == {"http://www.w3.org/2000/svg"}
+    assert not {"link", "img", "iframe"} & set(Page(page).tags)
+    data = data_of(page)
+    assert len(data["events"]) == len(trace.events)
+    assert [one["name"] for one in data["verdicts"]] == [verdict.name for verdict in verdicts]
+    assert "{{" not in page.replace("{{}", "")
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_steps_cover_the_trace(name: str) -> None:
+    trace, _ = run(name)
+    found = steps(trace)
+    assert [first for first, _ in found] == [0, *(last + 1 for _, last in found[:-1])]
+    assert found[-1][1] == len(trace.events) - 1
+    assert all(trace.events[first].at == trace.events[last].at for first, last in found)
+
+
+def test_hostile_text_stays_data() -> None:
+    page = html(*hostile())
+    parsed = Page(page)
+    assert parsed.tags.count("script") == 2
+    assert "img" not in parsed.tags
+    assert "</script><script>" in data_of(page)["algorithm"]
+    page.encode()
+
+
+def open_page(chromium: str, folder: Path, page: str, moment: str = "", budget_ms: int = 3000) -> Page:
+    """A page as it stands in a browser after a while; nothing may have been complained about."""
+    file = folder / "page.html"
+    file.write_text(page, encoding="utf-8")
+    quiet = ("no-first-run", "disable-background-networking", "disable-component-update", "disable-sync")
+    options = ("headless", "no-sandbox", "disable-gpu", *quiet, "enable-logging=stderr", "dump-dom")
+    more = (f"user-data-dir={folder / 'profile'}", f"virtual-time-budget={budget_ms}")
+    done = subprocess.run(
+        [chromium, *(f"--{option}" for option in (*options, *more)), f"{file.as_uri()}#{moment}"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert "CONSOLE" not in done.stderr
+    return Page(done.stdout)
+
+
+def look(chromium: str, folder: Path, trace: Trace, verdicts: tuple[Verdict, ...], moment: str) -> Page:
+    """The page of a trace, opened at a moment."""
+    return open_page(chromium, folder, html(trace, verdicts), moment)
+
+
+@pytest.mark.browser
+def test_opens_at_a_violation(chromium: str, tmp_path: Path) -> None:
+    page = look(chromium, tmp_path, *run("slow-holder"), "t=12")
+    assert page.body["data-ready"] == "true"
+    assert page.body["data-errors"] == "0"
+    assert page.body["data-time"] == "12"
+    assert page.body["data-step"] == "10"
+    assert "4 receives Grant(2) from 1" in page.text["now"]
+    assert "inside · 1" in page.text["processes"]
+    assert "inside · 2" in page.text["processes"]
+    assert "processes 3 and 4 were inside together" in page.text["verdicts"]
+    assert page.text["summary"] == "1 broken"
+
+
+@pytest.mark.browser
+def test_opens_at_a_step_of_an_election_after_a_crash(chromium: str, tmp_path: Path) -> None:
+    trace, verdicts = run("bully")
+    page = look(chromium, tmp_path, trace, verdicts, f"step={len(steps(trace))}")
+    assert page.body["data-errors"] == "0"
+    assert page.body["data-step"] == page.body["data-steps"]
+    assert "crashed" in page.text["processes"]
+    assert "leader" in page.text["processes"]
+    assert "follows 4" in page.text["processes"]
+
+
+@pytest.mark.browser
+def test_plays_to_the_end_and_steps_by_keyboard(chromium: str, tmp_path: Path) -> None:
+    trace, verdicts = run("ring")
+    script = """
+      window.requestAnimationFrame = (act) => setTimeout(() => act(performance.now()), 16); // virtual time has few frames
+      const key = (name) => dispatchEvent(new KeyboardEvent("keydown", { key: name, cancelable: true }));
+      key("Home"); key("ArrowRight"); key("ArrowRight"); key("ArrowLeft"); key("ArrowRight"); key("ArrowRight");
+      document.body.dataset.keyed = document.body.dataset.step;
+      document.getElementById("slider").value = 0;
+      document.getElementById("slider").dispatchEvent(new Event("input"));
+      document.body.dataset.slid = document.body.dataset.time;
+      document.getElementById("speed").value = "10";
+      key(" ");
+      document.body.dataset.started = document.body.dataset.playing;
+    """
+    page = html(trace, verdicts).replace('body.dataset.ready = "true";', f'body.dataset.ready = "true";{script}')
+    body = open_page(chromium, tmp_path, page, budget_ms=20_000).body
+    assert body["data-keyed"] == "3"
+    assert body["data-slid"] == "0"
+    assert body["data-started"] == "true"
+    assert body["data-step"] == body["data-steps"]
+    assert body["data-playing"] == "false"
+
+
+@pytest.mark.browser
+def test_hostile_text_runs_nothing(chromium: str, tmp_path: Path) -> None:
+    page = look(chromium, tmp_path, *hostile(), "step=4")
+    assert page.body["data-ready"] == "true"
+    assert page.body["data-errors"] == "0"
+    assert "data-hacked" not in page.body
+    assert "img" not in page.tags

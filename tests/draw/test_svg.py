@@ -1,0 +1,143 @@
+"""SVG: well-formed, self-contained, and everything of the trace is in it."""
+
+from __future__ import annotations
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from vez.core.trace import Delivered, Header, Sent, Trace
+from vez.draw import svg
+from vez.draw.layout import Picture
+from vez.draw.scale import Scale
+
+from .hostile import hostile
+from .traces import SCENARIOS, run
+
+NAMESPACE = "{http://www.w3.org/2000/svg}"
+
+
+def parse(picture: str) -> ElementTree.Element:
+    return ElementTree.fromstring(picture)  # noqa: S314 (our own output)
+
+
+def classes(root: ElementTree.Element) -> list[set[str]]:
+    return [set(element.get("class", "").split()) for element in root.iter()]
+
+
+def having(root: ElementTree.Element, *names: str) -> int:
+    return sum(set(names) <= found for found in classes(root))
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_every_message_and_every_interval_is_drawn(name: str) -> None:
+    trace, verdicts = run(name)
+    root = parse(svg(trace, verdicts))
+    picture = Picture(trace, verdicts)
+    drawn = [element for element in root.iter(f"{NAMESPACE}g") if "message" in element.get("class", "").split()]
+    drawn = [element for element in drawn if element.get("data-number")]
+    assert len(drawn) == len(picture.arrows)
+    bars = {
+        kind: sum(element.get("class") == kind for element in root.iter(f"{NAMESPACE}rect"))
+        for kind in ("waiting", "inside", "reign", "paused")
+    }
+    history = picture.history
+    legend = {
+        "waiting": history.stays,
+        "inside": [one for one in history.stays if one.served],
+        "reign": history.reigns,
+        "paused": history.pauses,
+    }
+    assert bars == {kind: len(found) + bool(found) for kind, found in legend.items()}  # and one in the legend
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_nothing_comes_from_elsewhere_and_nothing_leaves_the_frame(name: str) -> None:
+    picture = svg(*run(name))
+    assert re.findall(r"https?://[^\"' ]+", picture) == ["http://www.w3.org/2000/svg"]
+    assert not re.search(r"<script|href=|@import|<image|<foreignObject", picture)
+    root = parse(picture)
+    width, height = float(root.get("width", "0")), float(root.get("height", "0"))
+    for element in root.iter():
+        for name_, limit in (("x", width), ("x1", width), ("x2", width), ("y", height), ("y1", height), ("y2", height)):
+            assert 0 <= float(element.get(name_, "0")) <= limit
+
+
+def test_a_message_slants_from_sending_to_arrival() -> None:
+    root = parse(svg(*run("slow-holder")))
+    message = next(element for element in root.iter(f"{NAMESPACE}g") if element.get("data-number") == "1")
+    line = message.find(f"{NAMESPACE}line")
+    assert line is not None
+    assert float(line.get("x1", "")) > float(line.get("x2", ""))  # from 3 to 1
+    assert float(line.get("y1", "")) < float(line.get("y2", ""))
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds", "words"),
+    [
+        ("slow-holder", ("band", "wrong", "refused"), ("write refused", "exclusion broken: processes 3 and 4")),
+        ("pause", ("paused",), ()),
+        ("crash-inside", ("cross", "down", "back"), ("crashed",)),
+        ("bully", ("crown", "reign", "cross"), ("leads", "LEADER")),
+        ("partition", ("cut", "healed", "lost"), ("partition 1 2 | 3 4 5", "partition healed")),
+        ("lossy", ("lost", "copy"), ("Reply again",)),
+    ],
+)
+def test_faults_are_visible(name: str, kinds: tuple[str, ...], words: tuple[str, ...]) -> None:
+    picture = svg(*run(name))
+    root = parse(picture)
+    for kind in kinds:
+        assert having(root, kind), kind
+    for text in words:
+        assert text in picture
+
+
+def test_labels_do_not_lie_on_each_other() -> None:
+    root = parse(svg(*run("contended")))
+    level = [
+        (float(text.get("x", "")), float(text.get("y", "")), text.text)
+        for group in root.iter(f"{NAMESPACE}g")
+        if group.get("data-number")
+        for text in group.iter(f"{NAMESPACE}text")
+    ]
+    assert len(level) >= 12
+    for place, (x, y, _) in enumerate(level):
+        assert all(abs(x - other_x) > 12 or abs(y - other_y) > 6 for other_x, other_y, _ in level[:place])
+
+
+def test_hostile_text_is_escaped() -> None:
+    picture = svg(*hostile())
+    root = parse(picture)
+    assert not list(root.iter(f"{NAMESPACE}script"))
+    assert "<script" not in picture
+    assert any("</script>" in (element.text or "") for element in root.iter())
+    picture.encode()
+
+
+def test_says_what_it_leaves_out() -> None:
+    header = Header(1, "x", "other", tuple(range(40)), "complete", ended_at=9999)
+    events = []
+    for number in range(1, 3001):
+        events += [
+            Sent(number, number % 40, number, (number + 1) % 40, "M"),
+            Delivered(number, (number + 1) % 40, number),
+        ]
+    picture = svg(Trace(header, tuple(events)))
+    parse(picture)
+    assert "Not drawn: 16 of 40 processes and their messages are left out." in picture
+    assert re.search(r"Not drawn: the [\d,]+ events from [\d.]+ ms on, with [\d,]+ messages, are left out\.", picture)
+    assert len(picture) < 1_000_000
+
+
+def test_an_empty_trace_and_one_process() -> None:
+    parse(svg(Trace(Header(1, "nothing", "other", (1,), "complete"), ())))
+
+
+def test_a_long_silence_is_cut_short_and_ticks_stay_out_of_it() -> None:
+    scale = Scale([0, 1000, 2000, 102_000, 103_000], 1000, 40, 10)
+    assert scale.breaks == [(2000, 102_000)]
+    assert scale.y(102_000) - scale.y(2000) == 100
+    ticks = scale.ticks()
+    assert ticks == [0, 1000, 2000, 102_000, 103_000]
+    assert [scale.y(at) for at in ticks] == sorted(scale.y(at) for at in ticks)

@@ -1,0 +1,220 @@
+"""Judges on traces written by hand: each verdict for the reason that it gives."""
+
+from __future__ import annotations
+
+import pytest
+
+from vez.core.trace import (
+    FORMAT,
+    AnyEvent,
+    Crashed,
+    Delivered,
+    Elected,
+    End,
+    Entered,
+    Header,
+    Left,
+    Lost,
+    Paused,
+    Recovered,
+    Sent,
+    Suspected,
+    Trace,
+    Wanted,
+    Wrote,
+)  # fmt: skip
+from vez.properties import History, Status, judge, measure
+from vez.properties.judge import broken_assumptions
+
+
+def trace(
+    *events: AnyEvent, role: str = "mutex", end: End = "quiet", ids: tuple[int, ...] = (1, 2, 3), **more: object
+) -> Trace:
+    ended = events[-1].at if events else 0
+    header = Header(FORMAT, "handmade", role, ids, "complete", end=end, ended_at=ended, patience_us=100_000, **more)  # type: ignore[arg-type]
+    return Trace(header, events)
+
+
+def word(name: str, found: Trace) -> tuple[Status, str]:
+    (verdict,) = judge(found, [name])
+    return verdict.status, verdict.evidence
+
+
+def stay(process: int, wanted: int, entered: int, left: int) -> list[AnyEvent]:
+    return [Wanted(wanted, process), Entered(entered, process), Left(left, process)]
+
+
+def merged(*parts: list[AnyEvent]) -> list[AnyEvent]:
+    return sorted((event for part in parts for event in part), key=lambda event: event.at)
+
+
+def test_exclusion() -> None:
+    assert word("exclusion", trace(*merged(stay(1, 0, 5, 10), stay(2, 1, 11, 20))))[0] is Status.HOLDS_IN_RUNS
+    status, evidence = word("exclusion", trace(*merged(stay(1, 0, 5_000, 10_000), stay(2, 1, 8_000, 20_000))))
+    assert status is Status.BROKEN
+    assert evidence == "processes 1 and 2 were inside together from 8 to 10 ms"
+
+
+def test_exclusion_goes_by_order_not_by_the_clock() -> None:
+    """Leaving and entering within one microsecond is a hand-over; entering first is not."""
+    hand_over = [Wanted(0, 1), Entered(1, 1), Wanted(2, 2), Left(9, 1), Entered(9, 2), Left(12, 2)]
+    assert word("exclusion", trace(*hand_over))[0] is Status.HOLDS_IN_RUNS
+    overlap = [Wanted(0, 1), Entered(1, 1), Wanted(2, 2), Entered(9, 2), Left(9, 1), Left(12, 2)]
+    assert word("exclusion", trace(*overlap))[0] is Status.BROKEN
+
+
+def test_exclusion_names_the_messages_that_led_there() -> None:
+    events = [
+        Wanted(0, 1),
+        Entered(1, 1),
+        Wanted(2, 2),
+        Sent(3, 2, 7, 3, "Request"),
+        Delivered(4, 3, 7),
+        Sent(4, 3, 8, 2, "Grant"),
+        Delivered(5, 2, 8),
+        Entered(5, 2),
+    ]
+    (verdict,) = judge(trace(*events), ["exclusion"])
+    assert verdict.messages == (8, 7)
+
+
+def test_a_crash_ends_a_stay() -> None:
+    events = [Wanted(0, 1), Entered(1, 1), Crashed(3, 1), Wanted(4, 2), Entered(5, 2), Left(6, 2)]
+    assert word("exclusion", trace(*events))[0] is Status.HOLDS_IN_RUNS
+    assert word("starvation_freedom", trace(*events))[0] is Status.HOLDS_IN_RUNS
+
+
+def test_starvation_and_deadlock() -> None:
+    stuck = trace(Wanted(0, 1), Wanted(1, 2))
+    assert word("starvation_freedom", stuck)[0] is word("deadlock_freedom", stuck)[0] is Status.BROKEN
+    one_left_out = trace(Wanted(0, 3), *stay(1, 1, 2, 3), *stay(2, 4, 5, 6))
+    assert word("starvation_freedom", one_left_out) == (
+        Status.BROKEN,
+        "process 3 waited in vain, process 3 from 0 ms to the end at 0.006 ms",
+    )
+    crashed = trace(Wanted(0, 1), Crashed(1, 1), *stay(2, 2, 3, 4))
+    assert word("starvation_freedom", crashed)[0] is Status.HOLDS_IN_RUNS
+
+
+def test_a_run_that_was_cut_is_undecided_until_patience_is_over() -> None:
+    early = trace(Wanted(0, 1), Wanted(50_000, 2), end="time")
+    assert word("starvation_freedom", early)[0] is word("deadlock_freedom", early)[0] is Status.UNDECIDED
+    late = trace(Wanted(0, 1), Wanted(200_000, 2), end="time")
+    assert word("starvation_freedom", late)[0] is Status.BROKEN
+    assert word("deadlock_freedom", late)[0] is Status.BROKEN
+
+
+def test_bypasses_are_counted_and_held_against_the_promise() -> None:
+    events = merged([Wanted(0, 1)], stay(2, 1, 2, 3), stay(3, 4, 5, 6), stay(2, 7, 8, 9), [Entered(10, 1), Left(11, 1)])
+    assert word("bounded_waiting", trace(*events))[1].startswith("at most 3 bypasses (process 1")
+    assert word("bounded_waiting", trace(*events, bypass_bound=2))[0] is Status.BROKEN
+    assert word("bounded_waiting", trace(*events, bypass_bound=3))[0] is Status.HOLDS_IN_RUNS
+
+
+def test_request_order_is_judged_by_causality_not_by_the_clock() -> None:
+    apart = [Wanted(0, 1), Wanted(1, 2), Entered(2, 2), Left(3, 2), Entered(4, 1), Left(5, 1)]
+    assert word("request_order", trace(*apart))[0] is Status.HOLDS_IN_RUNS  # neither knew of the other
+    knowing = [
+        Wanted(0, 1),
+        Sent(0, 1, 1, 2, "Request"),
+        Delivered(1, 2, 1),
+        Wanted(2, 2),
+        Entered(3, 2),
+        Left(4, 2),
+        Entered(5, 1),
+        Left(6, 1),
+    ]
+    status, evidence = word("request_order", trace(*knowing))
+    assert status is Status.BROKEN
+    assert "process 1 asked at 0 ms and process 2, which knew of it" in evidence
+
+
+def test_fencing() -> None:
+    slow = [Wanted(0, 1), Wanted(0, 2), Entered(1, 1, 1), Wrote(1, 1, 1, True), Entered(5, 2, 2), Wrote(5, 2, 2, True)]
+    refused = trace(*slow, Wrote(9, 1, 1, False), Left(9, 1))
+    assert word("fenced_exclusion", refused)[0] is Status.HOLDS_IN_RUNS
+    assert word("exclusion", refused)[0] is Status.BROKEN
+    accepted = trace(*slow, Wrote(9, 1, 1, True), Left(9, 1))
+    assert word("fenced_exclusion", accepted)[0] is Status.BROKEN
+    assert word("fenced_exclusion", trace(*stay(1, 0, 1, 2)))[0] is Status.NOT_JUDGED
+
+
+def test_uniqueness_without_terms_forbids_two_at_once() -> None:
+    one = trace(Elected(1, 1, 1), Elected(5, 1, 2), Elected(6, 2, 2), role="election")
+    assert word("uniqueness", one)[0] is Status.HOLDS_IN_RUNS
+    two = trace(Elected(1_000, 1, 1), Elected(4_000, 2, 2), Elected(5_000, 1, 2), role="election")
+    assert word("uniqueness", two) == (Status.BROKEN, "processes 1 and 2 were both leaders, together from 4 to 5 ms")
+    crashed = trace(Elected(1, 1, 1), Crashed(2, 1), Elected(4, 2, 2), role="election")
+    assert word("uniqueness", crashed)[0] is Status.HOLDS_IN_RUNS
+
+
+def test_uniqueness_with_terms_forbids_two_in_one_term() -> None:
+    successive = trace(Elected(1, 1, 1, 1), Elected(4, 2, 2, 2), role="election")
+    assert word("uniqueness", successive)[0] is Status.HOLDS_IN_RUNS
+    same_term = trace(Elected(1, 1, 1, 3), Crashed(2, 1), Elected(4, 2, 2, 3), role="election")
+    assert word("uniqueness", same_term)[0] is Status.BROKEN
+
+
+def test_termination_and_agreement() -> None:
+    silent = trace(Suspected(5, 1, 2), role="election")
+    assert word("termination", silent)[0] is Status.BROKEN
+    agreed = trace(Elected(1, 1, 3), Elected(1, 2, 3), Elected(1, 3, 3), role="election")
+    assert word("agreement", agreed) == (Status.HOLDS_IN_RUNS, "all 3 live processes name 3")
+    split = trace(Elected(1, 1, 1), Elected(1, 2, 3), Elected(1, 3, 3), role="election")
+    assert word("agreement", split) == (Status.BROKEN, "at 0.001 ms process 1 names 1; processes 2, 3 name 3")
+    unheard = trace(Elected(1, 2, 3), Elected(1, 3, 3), role="election")
+    assert word("agreement", unheard)[0] is Status.BROKEN
+    dead = trace(Crashed(0, 1), Elected(1, 2, 3), Elected(1, 3, 3), role="election")
+    assert word("agreement", dead)[0] is Status.HOLDS_IN_RUNS
+    back = trace(Crashed(0, 1), Elected(1, 2, 3), Elected(1, 3, 3), Recovered(2, 1), role="election")
+    assert word("agreement", back)[0] is Status.BROKEN
+
+
+def test_stability() -> None:
+    deposed = trace(Elected(1, 2, 2), Elected(4, 3, 3), role="election")
+    assert word("stability", deposed)[0] is Status.BROKEN
+    succeeded = trace(Elected(1, 3, 3), Crashed(3, 3), Elected(4, 2, 2), role="election")
+    assert word("stability", succeeded)[0] is Status.HOLDS_IN_RUNS
+
+
+def test_validity() -> None:
+    small = (Elected(1, 1, 2), Elected(1, 2, 2), Elected(1, 3, 2))
+    assert word("validity", trace(*small, role="election"))[0] is Status.HOLDS_IN_RUNS
+    assert word("validity", trace(*small, role="election", best_wins=True))[0] is Status.BROKEN
+    assert word("validity", trace(*small, Crashed(2, 2), role="election"))[0] is Status.BROKEN
+    assert word("validity", trace(*small, Crashed(2, 2), role="election", end="time"))[0] is Status.UNDECIDED
+
+
+def test_what_the_run_did_not_keep() -> None:
+    events = [Sent(0, 1, 1, 2, "R"), Sent(1, 1, 2, 2, "R"), Delivered(3, 2, 2), Delivered(4, 2, 1), Delivered(5, 2, 1), Lost(5, 1, 2, "loss"),
+              Crashed(6, 3), Paused(6, 1), Suspected(7, 1, 2), Suspected(7, 1, 3), Recovered(8, 3)]  # fmt: skip
+    everything = ("reliable", "fifo", "no_crashes", "no_recovery", "known_bounds", "perfect_detector")
+    found = broken_assumptions(trace(*events, assumes=everything))
+    assert {str(name) for name in found} == set(everything)
+    assert found["reliable"] == "messages: 1 lost, 1 delivered twice"  # type: ignore[index]
+    assert found["perfect_detector"] == "process 2 was suspected and alive"  # type: ignore[index]
+    assert broken_assumptions(trace(*events, assumes=("fifo",))).keys() == {"fifo"}
+    assert not broken_assumptions(trace(*stay(1, 0, 1, 2), assumes=everything))
+
+
+def test_measurements() -> None:
+    events = merged(
+        [Sent(0, 1, 1, 2, "Request"), Delivered(1_000, 2, 1), Sent(1_000, 2, 2, 2, "Self"), Sent(2_000, 2, 3, 1, "Reply")],
+        stay(1, 0, 3_000, 8_000), stay(2, 4_000, 9_500, 11_000), stay(3, 20_000, 22_000, 23_000),
+    )  # fmt: skip
+    found = measure(trace(*events))
+    assert (found.messages, found.by_kind) == (2, {"Reply": 1, "Request": 1})
+    assert found.sent == {1: 1, 2: 1, 3: 0}
+    assert found.received == {1: 0, 2: 1, 3: 0}
+    assert (found.entries, found.messages_per_entry) == (3, pytest.approx(2 / 3))
+    assert (found.client_delay.count, found.client_delay.mean) == (2, 2.5)
+    assert (found.synchronization_delay.count, found.synchronization_delay.mean) == (1, 1.5)
+    assert found.waits.most == 5.5
+
+
+def test_nothing_happened() -> None:
+    for role in ("mutex", "election", "other"):
+        empty = trace(role=role)
+        assert all(verdict.evidence for verdict in judge(empty))
+        assert measure(empty).messages == 0
+        assert History(empty).live == (1, 2, 3)
