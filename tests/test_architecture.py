@@ -21,7 +21,17 @@ ALLOWED = {
     "draw": {"core", "properties", "errors"},
     "sim": {"core", "errors"},
     "lab": {"algorithms", "core", "draw", "errors", "properties", "sim"},
-    "cli": {"algorithms", "core", "draw", "errors", "lab", "properties", "sim", "__version__"},
+    "engines": {"errors"},
+    "requests": {"engines", "errors"},
+    "client": {"engines", "errors", "requests"},
+    "aio": {"engines", "errors", "requests"},
+    "fence": {"errors"},
+    "testing": {"aio", "client", "engines", "errors"},
+    "torture": {"client", "core", "draw", "engines", "errors", "fence", "lab", "properties"},
+    "cli": {
+        "__version__", "aio", "algorithms", "client", "core", "draw", "engines", "errors", "lab", "properties", "sim",
+        "torture",
+    },
 }
 FORBIDDEN = {"asyncio", "socket", "time", "random", "logging", "threading", "datetime", "secrets", "os", "subprocess"}
 PURE = ("core", "algorithms")

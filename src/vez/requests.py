@@ -52,7 +52,8 @@ def _grace(seconds: float) -> int:
 
 
 def _label(label: str | None) -> str:
-    return _program if label is None else label
+    """Shown to others on their terminals, so without anything that a terminal would obey."""
+    return _program if label is None else "".join(c if c.isprintable() else "?" for c in label)
 
 
 _program = os.path.basename(sys.argv[0]) if sys.argv and sys.argv[0] not in ("", "-c", "-m") else "python"

@@ -49,7 +49,7 @@ def test_the_url_is_chosen_in_order(monkeypatch: pytest.MonkeyPatch, home: Path)
     assert vez.connect(f"file://{home}").url == f"file://{home}"
     monkeypatch.delenv("VEZ_URL")
     monkeypatch.setenv("VEZ_DIR", str(home))
-    assert vez.connect().url == "file:"
+    assert vez.connect().url == f"file://{home}"
     assert home.is_dir()
 
 

@@ -8,8 +8,8 @@ import subprocess
 import sys
 import time
 
-import vez
-from vez.client import Grant
+from vez.client import Client, Grant, connect
+from vez.errors import VezError
 
 
 def say(*words: object) -> None:
@@ -18,7 +18,7 @@ def say(*words: object) -> None:
     sys.stdout.flush()
 
 
-def acquire(client: vez.Client, name: str, *options: str) -> Grant:
+def acquire(client: Client, name: str, *options: str) -> Grant:
     """Ask for what the options say."""
     settings = dict(option.split("=") for option in options)
     timeout = float(settings["timeout"]) if "timeout" in settings else None
@@ -29,7 +29,7 @@ def acquire(client: vez.Client, name: str, *options: str) -> Grant:
     return client.lock(name, shared="shared" in settings).acquire(timeout)
 
 
-def fork(client: vez.Client, grants: dict[str, Grant], name: str) -> None:
+def fork(client: Client, grants: dict[str, Grant], name: str) -> None:
     """The child must not believe that it holds, and must not keep the lock alive."""
     child = os.fork()
     if child == 0:
@@ -42,7 +42,7 @@ def fork(client: vez.Client, grants: dict[str, Grant], name: str) -> None:
     say("forked", child)
 
 
-def hammer(client: vez.Client, name: str, path: str, times: int) -> None:
+def hammer(client: Client, name: str, path: str, times: int) -> None:
     """Read, yield, write, so often: without exclusion updates get lost."""
     with open(path, "r+") as file:
         for _ in range(times):
@@ -55,7 +55,7 @@ def hammer(client: vez.Client, name: str, path: str, times: int) -> None:
                 file.flush()
 
 
-def obey(client: vez.Client, grants: dict[str, Grant], order: str, words: list[str]) -> None:
+def obey(client: Client, grants: dict[str, Grant], order: str, words: list[str]) -> None:
     """Do what one line says."""
     match order:
         case "acquire":
@@ -80,14 +80,14 @@ def obey(client: vez.Client, grants: dict[str, Grant], order: str, words: list[s
 
 def main(url: str) -> None:
     """Obey until the input ends."""
-    client = vez.connect(url)
+    client = connect(url)
     grants: dict[str, Grant] = {}
     say("ready")
     for line in sys.stdin:
         order, *words = line.split()
         try:
             obey(client, grants, order, words)
-        except vez.VezError as error:
+        except VezError as error:
             say("error", type(error).__name__)
         except KeyboardInterrupt:
             say("interrupted")

@@ -10,7 +10,7 @@ import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 from weakref import WeakKeyDictionary
 
 from vez.engines import handles
@@ -48,14 +48,14 @@ _DOORWAY_PAUSE = 0.0002
 
 def open_engine(url: str) -> FileEngine:
     """The engine of a `file:` URL."""
-    return FileEngine(url, directory_of(url))
+    return FileEngine(directory_of(url))
 
 
 class FileEngine(LocalEngine):
     """One directory."""
 
-    def __init__(self, url: str, path: Path) -> None:
-        super().__init__(url)
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"file://{quote(str(path))}")
         self.path = path
         self._mutex = threading.Lock()
         self._start()
