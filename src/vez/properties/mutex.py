@@ -94,7 +94,8 @@ def bounded_waiting(history: History) -> Verdict:
 
 def bypasses(history: History, stay: Stay) -> int:
     """How many who wanted later got in before this one did."""
-    before = stay.entered_index if stay.entered_index is not None else len(history.trace.events)
+    ends = (stay.entered_index, stay.left_index, len(history.trace.events))  # a crash ends a wait too
+    before = next(end for end in ends if end is not None)
     return sum(
         1
         for other in history.stays
