@@ -8,8 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
+
+settings.register_profile("house", deadline=None)  # a busy machine is no failure
+settings.load_profile("house")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

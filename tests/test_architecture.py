@@ -19,22 +19,37 @@ ALLOWED = {
     "algorithms": {"core", "errors"},
     "properties": {"core", "errors"},
     "draw": {"core", "properties", "errors"},
-    "sim": {"core", "errors"},
-    "lab": {"algorithms", "core", "draw", "errors", "properties", "sim"},
+    "detectors": {"errors"},
+    "sim": {"core", "detectors", "errors"},
+    "zoo": {"algorithms", "core", "errors", "sim"},
+    "lab": {"algorithms", "core", "draw", "errors", "properties", "sim", "zoo"},
+    "analysis": {"algorithms", "core", "errors", "properties", "sim"},
     "engines": {"errors"},
     "requests": {"engines", "errors"},
     "client": {"engines", "errors", "requests"},
     "aio": {"engines", "errors", "requests"},
     "fence": {"errors"},
     "testing": {"aio", "client", "engines", "errors"},
-    "torture": {"client", "core", "draw", "engines", "errors", "fence", "lab", "properties"},
+    "torture": {"client", "core", "engines", "errors", "properties"},
     "cli": {
-        "__version__", "aio", "algorithms", "client", "core", "draw", "engines", "errors", "lab", "properties", "sim",
+        "__version__",
+        "aio",
+        "algorithms",
+        "analysis",
+        "client",
+        "core",
+        "draw",
+        "engines",
+        "errors",
+        "lab",
+        "properties",
+        "sim",
         "torture",
+        "zoo",
     },
 }
 FORBIDDEN = {"asyncio", "socket", "time", "random", "logging", "threading", "datetime", "secrets", "os", "subprocess"}
-PURE = ("core", "algorithms")
+PURE = ("core", "algorithms", "detectors")
 LONGEST_FILE = 500
 LONGEST_FUNCTION = 60
 

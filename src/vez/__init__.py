@@ -14,7 +14,7 @@ Who may import whom (`tests/test_architecture.py` holds it):
     aio         the same for tasks             engines, errors
     fence       guards of the protected side   errors
     testing     conformance and fixtures       client, aio, engines, errors
-    torture     real processes, real faults    client, engines, core, properties, draw, errors
+    torture     real processes, real faults    client, engines, core, properties, errors
     cli         the command line               all of the above
 """
 

@@ -45,7 +45,8 @@ def test_every_algorithm_runs_and_tells_all(vez: Any, name: str) -> None:
     assert code in (0, 1)
     assert {"algorithm", "n", "seed", "events", "messages", "delays", "properties"} <= found.keys()
     assert found["algorithm"] == name
-    assert found["messages"]["total"] == sum(found["messages"]["by_kind"].values()) > 0
+    assert found["messages"]["total"] == sum(found["messages"]["by_kind"].values())
+    assert found["messages"]["total"] or name == "luis"  # which needs none
     assert {"client", "synchronization"} <= found["delays"].keys()
     assert all({"verdict", "evidence"} <= entry.keys() for entry in found["properties"].values())
     assert ("leader" in found) == (ALGORITHMS[name].role == "election")

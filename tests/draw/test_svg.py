@@ -81,7 +81,7 @@ def test_a_message_slants_from_sending_to_arrival() -> None:
         ("crash-inside", ("cross", "down", "back"), ("crashed",)),
         ("bully", ("crown", "reign", "cross"), ("leads", "LEADER")),
         ("partition", ("cut", "healed", "lost"), ("partition 1 2 | 3 4 5", "partition healed")),
-        ("lossy", ("lost", "copy"), ("Reply again",)),
+        ("lossy", ("lost", "copy"), ("Reply(1) again",)),
     ],
 )
 def test_faults_are_visible(name: str, kinds: tuple[str, ...], words: tuple[str, ...]) -> None:

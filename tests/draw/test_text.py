@@ -84,7 +84,7 @@ def test_every_delivery_is_an_arrow_and_every_loss_a_cross() -> None:
         ("bully-back", ("○ back without memory", "trusts 3")),
         ("partition", ("partition 1 2 | 3 4 5", "partition healed", "✗ uniqueness broken")),
         ("one-way", ("cut 1→3",)),
-        ("lossy", ("Reply copy", "✗ starvation_freedom broken")),
+        ("lossy", ("Request(2) copy", "✗ starvation_freedom broken")),
     ],
 )
 def test_faults_are_visible(name: str, signs: tuple[str, ...]) -> None:

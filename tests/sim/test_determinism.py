@@ -54,7 +54,7 @@ def test_a_known_trace_has_known_bytes() -> None:
     assert hashlib.sha256(run.trace.to_bytes()).hexdigest() == KNOWN
 
 
-KNOWN = "b7094740899cca1c179736fd480ee0e0cd99a9eba947dded1064a4b6f1d2c3a6"
+KNOWN = "f83a6fe5ac31fe908737a3c422ec3a859835e7ce7af03845bd6c71125ae26901"
 
 
 @pytest.mark.parametrize("name", sorted(ALGORITHMS))

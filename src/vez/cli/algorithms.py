@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-import re
-import sys
 from typing import Any
 
 import click
@@ -14,8 +11,7 @@ from rich.table import Table
 from vez.algorithms import ALGORITHMS, find
 from vez.cli.output import console, print_json
 from vez.core.process import PARAMETER, Process, marked
-
-_LABEL = re.compile(r"^(Idea|Source|Assumptions|Guarantees|Messages|Deviations): +", re.MULTILINE)
+from vez.lab.headers import header
 
 
 @click.command(short_help="What exists.")
@@ -52,16 +48,6 @@ def describe(algorithm: type[Process]) -> dict[str, Any]:
         "parameters": {name: getattr(algorithm(), name) for name in marked(algorithm, PARAMETER)},
         "wrong": algorithm.wrong,
     }
-
-
-def header(algorithm: type[Process]) -> dict[str, str]:
-    """The labelled lines of the algorithm's file, each as one line of text."""
-    text = inspect.getdoc(sys.modules[algorithm.__module__]) or ""
-    parts = _LABEL.split(text)
-    found = {"Summary": " ".join(parts[0].split())}
-    for label, body in zip(parts[1::2], parts[2::2], strict=True):
-        found[label] = " ".join(body.split())
-    return found
 
 
 def _print_all() -> None:

@@ -29,6 +29,15 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "algorithms": ("vez.cli.algorithms:algorithms", "What exists: topology, assumptions, guarantees, source."),
         "sim": ("vez.cli.sim:sim", "Run an algorithm in virtual time, with faults; judge, measure and draw it."),
         "show": ("vez.cli.show:show", "Judge, measure and draw a saved trace."),
+        "zoo": ("vez.cli.zoo:zoo", "Plausible mistakes, each with a run in which it shows: find it."),
+    },
+    "Choose": {
+        "compare": (
+            "vez.cli.compare:compare",
+            "What every algorithm costs and tolerates, measured beside its formula.",
+        ),
+        "quorum": ("vez.cli.quorum:quorum", "How large must a quorum be, when coordinators may forget?"),
+        "timeout": ("vez.cli.timeout:timeout", "How long to wait before the silent are taken for dead?"),
     },
 }
 

@@ -13,6 +13,8 @@ from vez.cli.options import ASSIGNMENT, CRASH, CUT, DELAY, DRIFT, EDGES, ELECT, 
 from vez.cli.output import console, diagram_format, print_diagram, print_json, print_report, write_file
 from vez.cli.sim_scenario import SWEEP_DELAY, build_scenario
 from vez.cli.sim_sweep import run_sweep
+from vez.cli.sim_without import run_without
+from vez.core.assumptions import Assumption
 from vez.core.topology import TOPOLOGIES
 from vez.errors import Misuse
 from vez.lab import load_algorithm, shrink
@@ -65,6 +67,11 @@ class SimCommand(click.Command):
 @click.option(
     "--runs", type=click.IntRange(1), help=f"Sweep over this many seeds; delay then defaults to {SWEEP_DELAY}."
 )
+@click.option(
+    "--without",
+    type=click.Choice([str(assumption) for assumption in Assumption]),
+    help="Turn an assumption off, and search --runs seeds for a broken guarantee.",
+)
 @click.option("--jobs", type=click.IntRange(1), help="Processes for a sweep.  [default: all cores]")
 @click.option(
     "--shrink",
@@ -92,7 +99,10 @@ def sim(context: click.Context, /, **options: Any) -> int:
     vez sim coordinator-lease -n 3 --want 2@0+30 --want 3@1 -o slow.html
     vez sim bully -n 5 --crash 5@20
     vez sim token-ring --runs 1000 --crashes 1 --shrink lost-token.toml
+    vez sim lamport --without fifo
     """
+    if options["without"]:
+        return run_without(options)
     scenario = build_scenario(options)
     if options["runs"]:
         typed = context.meta["vez.typed"]

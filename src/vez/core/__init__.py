@@ -10,6 +10,7 @@ from vez.core.io import Io
 from vez.core.message import Message
 from vez.core.process import Durable, Election, Mutex, Parameter, Process
 from vez.core.topology import BidirectionalRing, Complete, Graph, Grid, Ring, Star, Topology
+from vez.core.voting import VotingSets, voting_set
 
 __all__ = [
     "Assumption",
@@ -28,4 +29,6 @@ __all__ = [
     "Ring",
     "Star",
     "Topology",
+    "VotingSets",
+    "voting_set",
 ]

@@ -20,6 +20,7 @@ class Assumption(StrEnum):
     UNIQUE_IDS = "unique_ids"
     PERFECT_DETECTOR = "perfect_detector"
     NO_RECOVERY = "no_recovery"
+    STABLE_STORAGE = "stable_storage"
 
     @property
     def meaning(self) -> str:
@@ -57,6 +58,7 @@ _MEANING = {
     Assumption.UNIQUE_IDS: "no two processes share an identifier",
     Assumption.PERFECT_DETECTOR: "crashes are always noticed, and only crashes are",
     Assumption.NO_RECOVERY: "a process that stopped does not come back",
+    Assumption.STABLE_STORAGE: "a process that comes back has its durable fields",
 }
 
 _PROPERTY_MEANING = {

@@ -43,6 +43,8 @@ def broken_assumptions(trace: Trace) -> dict[Assumption, str]:
         if processes:
             verb = "crashed" if kind is Crashed else "came back"
             found[assumption] = f"process{'es' if len(processes) > 1 else ''} {', '.join(map(str, processes))} {verb}"
+    if any(isinstance(event, Recovered) and not event.memory for event in trace):
+        found[Assumption.STABLE_STORAGE] = "a process came back without its memory"
     if any(isinstance(event, Paused) for event in trace):
         found[Assumption.KNOWN_BOUNDS] = "a process stood still"
     history = History(trace)
@@ -57,6 +59,7 @@ def broken_assumptions(trace: Trace) -> dict[Assumption, str]:
     mistakes = [event for event in trace if isinstance(event, Suspected) and not history.is_down(event.peer, event.at)]
     if mistakes:
         found[Assumption.PERFECT_DETECTOR] = f"process {mistakes[0].peer} was suspected and alive"
+        found.setdefault(Assumption.KNOWN_BOUNDS, f"process {mistakes[0].peer} was alive and silent for too long")
     return {name: text for name, text in found.items() if name in trace.header.assumes}
 
 

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 from vez.core import trace as events
 from vez.core.process import DURABLE, PARAMETER, Process, marked
+from vez.detectors import MONITORS
 from vez.sim.delays import US, us
+from vez.sim.detection import Detection
 from vez.sim.node import Node
-from vez.sim.scenario import Crash, Nemesis, Partition, Pause, Scenario, Suspicion
+from vez.sim.scenario import Crash, Detector, Nemesis, Partition, Pause, Scenario, Suspicion
 from vez.sim.setup import Setup
 
 if TYPE_CHECKING:
@@ -31,7 +33,9 @@ class Faults:
         self._dead: set[int] = set()
         self._backlogs: dict[int, list[Callable[[], None]]] = {}  # of those who stand still
         self._lives: dict[int, int] = {}  # how often a process has crashed
-        self._tells = scenario.detector.kind == "perfect" and hasattr(setup.algorithm, "on_suspect")
+        listens = hasattr(setup.algorithm, "on_suspect")
+        self._tells = scenario.detector.kind == "perfect" and listens
+        self.detection = Detection(world, self, setup) if scenario.detector.kind in MONITORS and listens else None
         self._keeps = (*marked(setup.algorithm, DURABLE), *marked(setup.algorithm, PARAMETER))
 
     def is_dead(self, process: int) -> bool:
@@ -50,10 +54,14 @@ class Faults:
         """Which life of the process this is; plans of an earlier one are void."""
         return self._lives.get(process, 0)
 
-    def when_awake(self, node: Node, action: Callable[[], None]) -> None:
-        """Do it now, when the process stands still later, and never if it dies before."""
+    def when_awake(self, node: Node, action: Callable[[], None], *, urgent: bool = False) -> None:
+        """Do it now, when the process stands still later, and never if it dies before.
+
+        What is urgent comes before all that has piled up.
+        """
         if node.me in self._backlogs:
-            self._backlogs[node.me].append(action)
+            backlog = self._backlogs[node.me]
+            backlog.insert(0 if urgent else len(backlog), action)
         elif node.me not in self._dead:
             action()
 
@@ -89,10 +97,17 @@ class Faults:
                 plan(us(partition.until_ms), partial(self.world.network.heal, channels))
         for suspicion in self.world.scenario.suspect:
             self._plan_suspicion(suspicion)
+        if self.detection is not None:
+            for node in nodes.values():
+                plan(0, partial(self.when_awake, node, partial(self.detection.start, node)))
 
     def explicit(self, scenario: Scenario) -> Scenario:
         """The scenario with the nemesis's faults written down."""
-        return scenario.but(nemesis=Nemesis(), crash=self.crashes, pause=self.pauses, partition=self.partitions)
+        written = scenario.but(nemesis=Nemesis(), crash=self.crashes, pause=self.pauses, partition=self.partitions)
+        if self.detection is None:
+            return written
+        told = (*scenario.suspect, *self.detection.explicit())
+        return written.but(detector=Detector(kind="none"), suspect=told)
 
     def _crash(self, node: Node) -> None:
         if node.me in self._dead:
@@ -119,6 +134,8 @@ class Faults:
         self.world.record(events.Recovered, node.me, memory)
         self.world.call(node, self.setup.algorithm.on_recover)
         self.world.harness.recovered(node)
+        if self.detection is not None:
+            self.detection.start(node)
         if self._tells:
             for other in self.world.nodes.values():
                 self._plan_word(other, node.me, dead=False)
@@ -159,17 +176,18 @@ class Faults:
 
         def tell() -> None:
             if self.life(peer) == life and (peer in self._dead) == dead and node.me not in self._dead:
-                self._tell(node, peer, dead=dead)
+                self.tell(node, peer, dead=dead)
 
         self.world.agenda.plan(self.world.agenda.now + us(self.world.scenario.detector.delay_ms), tell)
 
     def _plan_suspicion(self, suspicion: Suspicion) -> None:
         node, plan = self.world.nodes[suspicion.process], self.world.agenda.plan
-        plan(us(suspicion.at_ms), lambda: self._tell(node, suspicion.peer, dead=True))
+        plan(us(suspicion.at_ms), lambda: self.tell(node, suspicion.peer, dead=True))
         if suspicion.until_ms is not None:
-            plan(us(suspicion.until_ms), lambda: self._tell(node, suspicion.peer, dead=False))
+            plan(us(suspicion.until_ms), lambda: self.tell(node, suspicion.peer, dead=False))
 
-    def _tell(self, node: Node, peer: int, *, dead: bool) -> None:
+    def tell(self, node: Node, peer: int, *, dead: bool) -> None:
+        """The detector's word to a process, if its algorithm listens."""
         handler = getattr(self.setup.algorithm, "on_suspect" if dead else "on_trust", None)
         if handler is None:
             return

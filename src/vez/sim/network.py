@@ -77,6 +77,10 @@ class NetworkModel:
             if not self._cuts[sender, to]:
                 self.world.record(events.Healed, sender, to)
 
+    def is_cut(self, sender: int, to: int) -> bool:
+        """Whether the channel carries nothing now."""
+        return bool(self._cuts.get((sender, to)))
+
     def explicit(self, scenario: Scenario) -> Scenario:
         """The scenario with every fate that was drawn written down."""
         plain = Network(delay=f"constant({self.world.message_us / US:g})", fifo=scenario.network.fifo)

@@ -16,6 +16,7 @@ import tomli_w
 from msgspec import Meta
 
 from vez.core.assumptions import Property
+from vez.detectors import Settings
 from vez.errors import BadData, MissingFile, UnknownName
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
@@ -43,11 +44,17 @@ class Network(_Part):
     """How often a message takes up to three message times longer, and so lets others overtake it."""
 
 
-class Detector(_Part):
-    """The failure detector under the algorithm."""
+class Detector(_Part, Settings):
+    """The failure detector under the algorithm. All but `perfect` and `none` live on heartbeats."""
 
-    kind: Literal["perfect", "none"] = "perfect"
+    kind: Literal["perfect", "none", "heartbeat", "adaptive", "phi"] = "perfect"
     delay_ms: Ms = 2.0
+    """`perfect`: how long after a crash, or a return, everybody is told."""
+
+    @property
+    def settings(self) -> Settings:
+        """What the monitors need to know."""
+        return Settings(**{name: getattr(self, name) for name in Settings.__struct_fields__})
 
 
 class Workload(_Part):

@@ -16,6 +16,7 @@ from vez.core import guards
 from vez.core.assumptions import Assumption
 from vez.core.process import PARAMETER, Election, Mutex, Process, marked
 from vez.core.topology import TOPOLOGIES, Graph, Topology
+from vez.detectors import MONITORS
 from vez.errors import BadData, Misuse, MutableField, UnknownName
 from vez.sim.delays import parse_delay, us
 from vez.sim.scenario import Scenario
@@ -47,6 +48,7 @@ class Setup:
         return bool(
             s.network.loss or s.network.duplicate or s.network.reorder or s.message or s.crash or s.pause
             or s.partition or s.suspect or s.drift or s.nemesis != type(s.nemesis)()
+            or s.detector.kind in MONITORS
         )  # fmt: skip
 
     def process(self, process: int) -> Process:

@@ -43,6 +43,8 @@ class Run(msgspec.Struct, frozen=True):
     ended_at: int
     steps: int
     trace: Trace | None
+    beats: int = 0
+    """How many heartbeats the failure detectors sent; they are never counted among the messages."""
     explicit: Scenario | None = None
     """The same run with nothing left to chance, where `explain` was asked for."""
 
@@ -107,7 +109,8 @@ class Simulation:
         explicit = self._explicit() if self.explain else None
         recorded = self._trace(end, ended_at)
         messages = dict(sorted((kind.__name__, count) for kind, count in self.counts.items() if count))
-        return Run(self.scenario, messages, self.leaders, end, ended_at, steps, recorded, explicit)
+        beats = self.faults.detection.beats if self.faults.detection is not None else 0
+        return Run(self.scenario, messages, self.leaders, end, ended_at, steps, recorded, beats, explicit)
 
     def _loop(self) -> tuple[End, int]:
         agenda, heap, handlers = self.agenda, self.agenda.heap, self.handlers

@@ -65,6 +65,8 @@ class Bully(core.Election):
 
     def on_trust(self, peer: int, io: Io) -> None:
         self.suspected -= {peer}
+        if self.leader is not None and peer > self.leader:
+            self._stand(io)  # somebody larger was there all along, beyond a partition perhaps
 
     def on_election(self, message: Election, sender: int, io: Io) -> None:
         io.send(sender, Answer())
@@ -86,6 +88,8 @@ class Bully(core.Election):
         self._stand(io)  # whoever answered has died since
 
     def on_coordinator(self, message: Coordinator, sender: int, io: Io) -> None:
+        if sender in self.suspected:
+            return  # its last word before it died
         if sender < io.me:
             self._stand(io)
             return

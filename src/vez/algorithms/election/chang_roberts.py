@@ -9,7 +9,8 @@ Guarantees:  uniqueness, termination, agreement, and the largest live identifier
 Messages:    All start: n·H_n on average, 2n-1 at best, n(n+1)/2 at worst, then n to announce. One starter:
              at most 3N-1 with the announcement.
 Deviations:  Dead neighbours are skipped when the detector says so (001). A crash during an election may
-             take a candidacy with it, so whoever takes part stands again when it learns of one.
+             take a candidacy with it, so whoever takes part stands again when it learns of one; what the dead
+             have sent is not passed on.
 """
 
 from __future__ import annotations
@@ -56,7 +57,10 @@ class ChangRoberts(core.Election):
         candidate = message.candidate
         if candidate > io.me:
             self.participating = True
-            io.send(self._right(io) if self.suspected else io.right, message)
+            if not self.suspected:
+                io.send(io.right, message)
+            elif candidate not in self.suspected:
+                io.send(self._right(io), message)
         elif candidate < io.me:
             if not self.participating:
                 self._stand(io)
@@ -64,8 +68,8 @@ class ChangRoberts(core.Election):
             self._become_leader(io)
 
     def on_elected(self, message: Elected, sender: int, io: Io) -> None:
-        if message.leader == io.me:
-            return  # once round: everybody knows
+        if message.leader == io.me or message.leader in self.suspected:
+            return  # once round: everybody knows; of a dead one: it would go round for ever
         self.participating = False
         self.leader = message.leader
         io.elected(message.leader)

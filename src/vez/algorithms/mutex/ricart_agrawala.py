@@ -8,7 +8,8 @@ Assumptions: reliable channels (a duplicated Reply could be counted for a later 
 Guarantees:  exclusion, no deadlock, no starvation, entries in the happened-before order of the requests.
 Messages:    2(N-1) per entry: N-1 Request, N-1 Reply. Client delay 2, synchronization delay 1.
 Deviations:  Replies are kept as the set of those who have not answered, not as a count, so that a picture
-             can show who is waited for.
+             can show who is waited for. A Reply carries the clock too: else who has heard only a Reply of an
+             earlier requester could ask with an older timestamp than it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ class Request(Message):
 
 
 class Reply(Message):
-    """You may, as far as I am concerned."""
+    """You may, as far as I am concerned. With the replier's logical time."""
+
+    timestamp: int
 
 
 class RicartAgrawala(Mutex):
@@ -60,9 +63,10 @@ class RicartAgrawala(Mutex):
         if self.state == HELD or (self.state == WANTED and older):
             self.deferred |= {sender}
         else:
-            io.send(sender, Reply())
+            io.send(sender, Reply(self.clock))
 
     def on_reply(self, message: Reply, sender: int, io: Io) -> None:
+        self.clock = max(self.clock, message.timestamp)
         self.awaited -= {sender}
         if self.state == WANTED and not self.awaited:
             self.state = HELD
@@ -72,7 +76,7 @@ class RicartAgrawala(Mutex):
         self.state = RELEASED
         waiting, self.deferred = sorted(self.deferred), frozenset()
         for process in waiting:
-            io.send(process, Reply())
+            io.send(process, Reply(self.clock))
 
     def status(self) -> str:
         return f"{self.state} at {self.timestamp}" if self.state == WANTED else self.state

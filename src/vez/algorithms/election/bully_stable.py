@@ -1,0 +1,171 @@
+"""As `bully`, but who has been up longest weighs most, so that a returning process deposes nobody.
+
+Idea:        A process that comes back asks who is there, takes a birth one later than all of them, and
+             follows their leader. In an election the earliest birth wins, the larger identifier among equals;
+             so the leader is always the heaviest of the living and only its own failure replaces it.
+Source:      seed 000, "Estabilidade": the weight grows with the time of uninterrupted running.
+Assumptions: unique identifiers; reliable channels; known bounds; crashes are noticed by a perfect detector.
+Guarantees:  uniqueness, termination, agreement, and stability: no new leader unless the old one failed.
+Messages:    As `bully`, except that everybody is asked, for nobody knows the others' births: N-1 Election,
+             an Answer of everybody heavier, N-1 Coordinator. A return costs N-1 Return and N-1 Present.
+Deviations:  The order of births stands for uptime: all uptimes grow at one pace, so only their order counts,
+             and no clock is needed. Nothing is durable: who has forgotten everything is simply young.
+"""
+
+from __future__ import annotations
+
+from vez import core
+from vez.core import Assumption, Io, Message, Parameter, Property
+
+FOLLOWER, CANDIDATE, WAITING, LEADER, RETURNING = "FOLLOWER", "CANDIDATE", "WAITING", "LEADER", "RETURNING"
+
+
+class Return(Message):
+    """To everybody: I am back; who is there?"""
+
+
+class Present(Message):
+    """I am, since then, and this is the leader."""
+
+    birth: int
+    leader: int | None
+
+
+class Election(Message):
+    """I stand, unless somebody older objects."""
+
+    birth: int
+
+
+class Answer(Message):
+    """Older to younger: I object."""
+
+
+class Coordinator(Message):
+    """I lead."""
+
+    birth: int
+
+
+class BullyStable(core.Election):
+    """Election by seniority."""
+
+    name = "bully-stable"
+    assumes = (
+        Assumption.UNIQUE_IDS,
+        Assumption.RELIABLE,
+        Assumption.KNOWN_BOUNDS,
+        Assumption.PERFECT_DETECTOR,
+    )
+    guarantees = (Property.UNIQUENESS, Property.TERMINATION, Property.AGREEMENT, Property.STABILITY)
+
+    answer_ms: Parameter[float] = 4.0  # longer than an Election and its Answer take
+    coordinator_ms: Parameter[float] = 8.0  # longer than the answerer's own wait and its announcement
+    state: str = FOLLOWER
+    birth: int = 0  # how many generations of living processes were there before; 0 for the founders
+    leader: int | None = None
+    suspected: frozenset[int] = frozenset()
+
+    def on_recover(self, io: Io) -> None:
+        self.state = RETURNING
+        io.broadcast(Return())
+        io.set_timer("present", self.answer_ms)
+
+    def on_return(self, message: Return, sender: int, io: Io) -> None:
+        if self.state == RETURNING:
+            return
+        if sender == self.leader:  # it failed and came back before the detector spoke
+            self._stand(io)
+        io.send(sender, Present(self.birth, self.leader))
+
+    def on_present(self, message: Present, sender: int, io: Io) -> None:
+        if self.state == RETURNING:
+            self.birth = max(self.birth, message.birth + 1)
+            if message.leader is not None:
+                self.leader = message.leader
+
+    def on_timer_present(self, io: Io) -> None:
+        if self.leader is None or self.leader in self.suspected or self.leader == io.me:
+            self._stand(io)
+        else:
+            self._follow(self.leader, io)
+
+    def on_elect(self, io: Io) -> None:
+        if self.leader is None and self.state == FOLLOWER:
+            self._stand(io)
+
+    def on_suspect(self, peer: int, io: Io) -> None:
+        self.suspected |= {peer}
+        if peer == self.leader and self.state != RETURNING:
+            self._stand(io)
+
+    def on_trust(self, peer: int, io: Io) -> None:
+        self.suspected -= {peer}
+        if self.state == LEADER:
+            io.send(peer, Coordinator(self.birth))  # it may follow another, beyond a partition perhaps
+
+    def on_election(self, message: Election, sender: int, io: Io) -> None:
+        if self.state == RETURNING or self._is_older(message.birth, sender, io):
+            return
+        io.send(sender, Answer())
+        if self.state == LEADER:
+            io.send(sender, Coordinator(self.birth))
+        elif self.state == FOLLOWER:
+            self._stand(io)
+
+    def on_answer(self, message: Answer, sender: int, io: Io) -> None:
+        if self.state == CANDIDATE:
+            self.state = WAITING
+            io.cancel_timer("answer")
+            io.set_timer("coordinator", self.coordinator_ms)
+
+    def on_timer_answer(self, io: Io) -> None:
+        self._become_leader(io)
+
+    def on_timer_coordinator(self, io: Io) -> None:
+        self._stand(io)  # whoever answered has died since
+
+    def on_coordinator(self, message: Coordinator, sender: int, io: Io) -> None:
+        if sender in self.suspected:
+            return  # its last word before it died
+        if self.state == RETURNING:
+            self.birth = max(self.birth, message.birth + 1)
+            self.leader = sender
+        elif self._is_older(message.birth, sender, io):
+            self._follow(sender, io)
+        else:
+            self._stand(io)
+
+    def _is_older(self, birth: int, process: int, io: Io) -> bool:
+        return (birth, -process) < (self.birth, -io.me)
+
+    def _stand(self, io: Io) -> None:
+        self._stop_timers(io)
+        self.leader = None
+        others = [peer for peer in io.peers if peer not in self.suspected]
+        if not others:
+            self._become_leader(io)
+            return
+        self.state = CANDIDATE
+        for peer in others:
+            io.send(peer, Election(self.birth))
+        io.set_timer("answer", self.answer_ms)
+
+    def _become_leader(self, io: Io) -> None:
+        self.state = LEADER
+        self.leader = io.me
+        io.elected(io.me)
+        io.broadcast(Coordinator(self.birth))
+
+    def _follow(self, leader: int, io: Io) -> None:
+        self._stop_timers(io)
+        self.state = FOLLOWER
+        self.leader = leader
+        io.elected(leader)
+
+    def _stop_timers(self, io: Io) -> None:
+        io.cancel_timer("answer")
+        io.cancel_timer("coordinator")
+
+    def status(self) -> str:
+        return f"{self.state}, born {self.birth}" if self.birth else self.state

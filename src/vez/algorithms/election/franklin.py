@@ -1,0 +1,105 @@
+"""Compare with the nearest active process on both sides; the larger stays, round after round.
+
+Idea:        Active processes send their identifiers both ways; passive ones pass messages on, so each active
+             one hears of the nearest active on its left and on its right. If either is larger, it becomes
+             passive; if both are smaller, it goes into the next round; if both are itself, it is the only one
+             left, and leads.
+Source:      seeds 000 and 002; Franklin, CACM 25(5), 1982.
+Assumptions: unique identifiers; reliable channels; nobody crashes.
+Guarantees:  uniqueness, termination, agreement, and the largest identifier leads.
+Messages:    2n a round, and of two neighbouring actives at most one survives: at most 2n(⌊log₂ n⌋+1) with the
+             final lap, at least 4n (n ≥ 3). Then n to announce.
+Deviations:  Messages carry their round, so channels need not be FIFO; in the seed a loser announces -p, which
+             nothing needs. Who is not asked joins when the first message comes. One election is held.
+"""
+
+from __future__ import annotations
+
+from vez import core
+from vez.core import Assumption, BidirectionalRing, Io, Message, Property
+
+
+class Candidate(Message):
+    """An active process's identifier, on its way to the next active one."""
+
+    candidate: int
+    round: int
+    rightward: bool
+
+
+class Elected(Message):
+    """The last active process leads."""
+
+    leader: int
+
+
+class Franklin(core.Election):
+    """Rounds in a ring of two directions."""
+
+    name = "franklin"
+    topology = BidirectionalRing
+    assumes = (Assumption.UNIQUE_IDS, Assumption.RELIABLE, Assumption.NO_CRASHES)
+    guarantees = (Property.UNIQUENESS, Property.TERMINATION, Property.AGREEMENT, Property.VALIDITY)
+    best_wins = True
+
+    active: bool = True
+    round: int = 0  # 0 until asked or spoken to
+    from_left: int | None = None  # what has come in this round
+    from_right: int | None = None
+    early: tuple[Candidate, ...] = ()  # of later rounds, from neighbours that are ahead; empty when passive
+    leader: int | None = None
+
+    def on_elect(self, io: Io) -> None:
+        if not self.round:
+            self._next_round(io)
+
+    def on_candidate(self, message: Candidate, sender: int, io: Io) -> None:
+        if not self.round:
+            self._next_round(io)
+        if not self.active:
+            io.send(io.right if message.rightward else io.left, message)
+        elif message.round > self.round:
+            self.early += (message,)
+        else:
+            if message.rightward:
+                self.from_left = message.candidate
+            else:
+                self.from_right = message.candidate
+            if self.from_left is not None and self.from_right is not None:
+                self._compare(max(self.from_left, self.from_right), sender, io)
+
+    def _compare(self, largest: int, sender: int, io: Io) -> None:
+        self.from_left = self.from_right = None
+        if largest == io.me:
+            self._become_leader(io)
+            return
+        if largest < io.me:
+            self._next_round(io)
+        else:
+            self.active = False
+        waiting, self.early = self.early, ()
+        for message in waiting:
+            self.on_candidate(message, sender, io)
+
+    def _next_round(self, io: Io) -> None:
+        self.round += 1
+        io.send(io.right, Candidate(io.me, self.round, True))
+        io.send(io.left, Candidate(io.me, self.round, False))
+
+    def _become_leader(self, io: Io) -> None:
+        self.leader = io.me
+        io.elected(io.me)
+        io.send(io.right, Elected(io.me))
+
+    def on_elected(self, message: Elected, sender: int, io: Io) -> None:
+        if message.leader != io.me:
+            self.leader = message.leader
+            io.elected(message.leader)
+            io.send(io.right, message)
+
+    def status(self) -> str:
+        if self.leader is not None:
+            return f"leader is {self.leader}"
+        if not self.round:
+            return ""
+        return f"active, round {self.round}" if self.active else "passive"

@@ -1,0 +1,90 @@
+"""Identical processes on a ring of known size elect by chance: the cure of `ring-anonymous`.
+
+Idea:        Every active process draws a name for this round and sends it round the ring. A larger round or
+             name makes an active process passive, a smaller one is swallowed; meeting one's own name from
+             somebody else marks the message as not unique. Who gets its message back after n hops leads if
+             the mark is still clean, and otherwise draws again.
+Source:      Itai and Rodeh, FOCS 1981 and Information and Computation 88(1), 1990.
+Assumptions: the size of the ring is known; reliable channels; nobody crashes. No process reads its identifier.
+Guarantees:  uniqueness always; termination with probability 1, in a bounded mean number of rounds.
+Messages:    O(n log n) on average when all start; then n to announce.
+Deviations:  The name given to `io.elected` is the observer's. Followers cannot name the leader, so agreement
+             is not promised. Who is not asked becomes passive when the first message comes.
+"""
+
+from __future__ import annotations
+
+from vez.core import Assumption, Election, Io, Message, Parameter, Property, Ring
+
+IDLE, ACTIVE, PASSIVE, LEADER = "", "active", "passive", "leader"
+
+
+class Candidacy(Message):
+    """A drawn name on its way round."""
+
+    round: int
+    name: int
+    hops: int
+    unique: bool
+
+
+class HabemusLeader(Message):
+    """Somebody leads; nobody can say who."""
+
+
+class ItaiRodeh(Election):
+    """Symmetry broken by dice."""
+
+    name = "itai-rodeh"
+    topology = Ring
+    assumes = (Assumption.RELIABLE, Assumption.NO_CRASHES)
+    guarantees = (Property.UNIQUENESS, Property.TERMINATION, Property.VALIDITY)
+
+    names: Parameter[int] = 0  # how many names there are to draw from; 0: as many as processes
+    state: str = IDLE
+    round: int = 0
+    drawn: int = 0  # this round's name; meaningful while active
+
+    def on_elect(self, io: Io) -> None:
+        if self.state == IDLE:
+            self.state = ACTIVE
+            self._draw(io)
+
+    def on_candidacy(self, message: Candidacy, sender: int, io: Io) -> None:
+        if self.state == IDLE:
+            self.state = PASSIVE
+        size = len(io.peers) + 1
+        unique = message.unique
+        if message.hops == size:
+            if self.state == ACTIVE:
+                self._come_home(unique, io)
+            return
+        if self.state == ACTIVE:
+            theirs, ours = (message.round, message.name), (self.round, self.drawn)
+            if theirs < ours:
+                return
+            if theirs > ours:
+                self.state = PASSIVE
+            else:
+                unique = False
+        io.send(io.right, Candidacy(message.round, message.name, message.hops + 1, unique))
+
+    def on_habemus_leader(self, message: HabemusLeader, sender: int, io: Io) -> None:
+        if self.state != LEADER:
+            io.send(io.right, message)
+
+    def _come_home(self, unique: bool, io: Io) -> None:
+        if unique:
+            self.state = LEADER
+            io.elected(io.me)
+            io.send(io.right, HabemusLeader())
+        else:
+            self._draw(io)
+
+    def _draw(self, io: Io) -> None:
+        self.round += 1
+        self.drawn = io.choose(range(1, (self.names or len(io.peers) + 1) + 1))
+        io.send(io.right, Candidacy(self.round, self.drawn, 1, True))
+
+    def status(self) -> str:
+        return f"draws {self.drawn} in round {self.round}" if self.state == ACTIVE else self.state

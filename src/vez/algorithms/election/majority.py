@@ -1,0 +1,130 @@
+"""A leader needs more than half of the weight, in a term in which everybody votes once.
+
+Idea:        A follower that hears no heartbeat for a random while starts a new term, votes for itself and
+             asks for votes. Everybody gives one vote a term, and remembers it through a crash. Votes of more
+             than half of the weight make a leader; any two such sets share a process, so a term has one.
+Source:      seed 000, "Split-brain"; the election of Raft: Ongaro and Ousterhout, USENIX ATC 2014, section 5.2.
+Assumptions: unique identifiers; durable fields survive crashes; to end, a majority that hears one another.
+Guarantees:  uniqueness per term under loss, duplication, partition, crash and recovery. Termination and
+             agreement while a majority is up and connected; the leader of an older term may not know it yet.
+Messages:    N-1 RequestVote and up to N-1 Vote for an election, then N-1 Heartbeat every `heartbeat_ms`.
+Deviations:  There is no log, so every vote is granted to the first who asks. Refusals are silent. Weights
+             are parameters; a process that is not listed weighs 1.
+"""
+
+from __future__ import annotations
+
+from vez import core
+from vez.core import Assumption, Durable, Io, Message, Parameter, Property
+
+FOLLOWER, CANDIDATE, LEADER = "FOLLOWER", "CANDIDATE", "LEADER"
+
+
+class RequestVote(Message):
+    """A candidate of this term asks."""
+
+    term: int
+
+
+class Vote(Message):
+    """The one vote of this process in this term."""
+
+    term: int
+
+
+class Heartbeat(Message):
+    """The leader of this term is alive."""
+
+    term: int
+
+
+class Majority(core.Election):
+    """Terms, votes, and more than half of the weight."""
+
+    name = "majority"
+    assumes = (Assumption.UNIQUE_IDS, Assumption.STABLE_STORAGE)
+    guarantees = (Property.UNIQUENESS, Property.TERMINATION, Property.AGREEMENT)
+
+    heartbeat_ms: Parameter[float] = 5.0
+    patience_ms: Parameter[float] = 15.0  # some heartbeats may be late or lost before anybody stands
+    spread_ms: Parameter[int] = 15  # up to so much more, drawn each time, so that few stand at once
+    weights: Parameter[tuple[tuple[int, int], ...]] = ()  # (process, weight); others weigh 1
+    term: Durable[int] = 0  # never falls
+    voted_for: Durable[int | None] = None  # whom in this term; never changed within a term
+    state: str = FOLLOWER
+    votes: frozenset[int] = frozenset()  # who has voted for us in this term; only while CANDIDATE
+    leader: int | None = None  # of this term, once known
+
+    def on_start(self, io: Io) -> None:
+        self._wait(io)
+
+    def on_elect(self, io: Io) -> None:
+        if self.state != LEADER:
+            self._campaign(io)
+
+    def on_timer_campaign(self, io: Io) -> None:
+        self._campaign(io)
+
+    def _campaign(self, io: Io) -> None:
+        self.term += 1
+        self.voted_for = io.me
+        self.state = CANDIDATE
+        self.leader = None
+        self.votes = frozenset({io.me})
+        self._wait(io)
+        io.broadcast(RequestVote(self.term))
+        self._count(io)
+
+    def on_request_vote(self, message: RequestVote, sender: int, io: Io) -> None:
+        if message.term > self.term:
+            self._step_down(message.term, io)
+        if message.term == self.term and self.voted_for in (None, sender):
+            self.voted_for = sender
+            self._wait(io)
+            io.send(sender, Vote(self.term))
+
+    def on_vote(self, message: Vote, sender: int, io: Io) -> None:
+        if self.state == CANDIDATE and message.term == self.term:
+            self.votes |= {sender}
+            self._count(io)
+
+    def _count(self, io: Io) -> None:
+        weights = dict(self.weights)
+        ours = sum(weights.get(process, 1) for process in sorted(self.votes))
+        total = sum(weights.get(process, 1) for process in (io.me, *io.peers))
+        if 2 * ours > total:
+            self.state = LEADER
+            self.leader = io.me
+            io.cancel_timer("campaign")
+            io.elected(io.me, self.term)
+            self.on_timer_heartbeat(io)
+
+    def on_timer_heartbeat(self, io: Io) -> None:
+        io.broadcast(Heartbeat(self.term))
+        io.set_timer("heartbeat", self.heartbeat_ms)
+
+    def on_heartbeat(self, message: Heartbeat, sender: int, io: Io) -> None:
+        if message.term < self.term or (self.state == LEADER and message.term == self.term):
+            return
+        if message.term > self.term or self.state == CANDIDATE:
+            self._step_down(message.term, io)
+        if self.leader != sender:
+            self.leader = sender
+            io.elected(sender, self.term)
+        self._wait(io)
+
+    def _step_down(self, term: int, io: Io) -> None:
+        if term > self.term:
+            self.term = term
+            self.voted_for = None
+        if self.state == LEADER:
+            io.cancel_timer("heartbeat")
+            self._wait(io)
+        self.state = FOLLOWER
+        self.leader = None
+
+    def _wait(self, io: Io) -> None:
+        io.set_timer("campaign", self.patience_ms + io.choose(range(self.spread_ms + 1)))
+
+    def status(self) -> str:
+        return f"{self.state}, term {self.term}"

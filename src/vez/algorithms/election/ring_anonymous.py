@@ -1,0 +1,61 @@
+"""Identical processes on a ring: right while one stands, wrong as soon as two do.
+
+Idea:        A candidate sends VoteForMe round the ring; followers pass it on. A candidate that receives a
+             VoteForMe takes it for its own, is elected, and sends HabemusLeader round; when that comes home
+             it is in office.
+Source:      seed 000, "Anel 1"; the impossibility is Angluin, STOC 1980.
+Assumptions: reliable FIFO channels; nobody crashes. The processes have no names: none is ever read or sent.
+Guarantees:  termination; uniqueness only if one process stands. Two that stand at once see the same
+             messages, so both are in office: without names nothing tells them apart.
+Messages:    2n with one candidate: n VoteForMe, n HabemusLeader.
+Deviations:  The name given to `io.elected` is the observer's, the process itself never looks at it.
+             Followers cannot name the leader, so agreement is not promised.
+"""
+
+from __future__ import annotations
+
+from vez.core import Assumption, Election, Io, Message, Property, Ring
+
+FOLLOWER, CANDIDATE, ELECTED, IN_OFFICE = "follower", "candidate", "elected", "in office"
+
+
+class VoteForMe(Message):
+    """Somebody stands."""
+
+
+class HabemusLeader(Message):
+    """Somebody has been elected."""
+
+
+class RingAnonymous(Election):
+    """The symmetric ring of the seed."""
+
+    name = "ring-anonymous"
+    topology = Ring
+    assumes = (Assumption.RELIABLE, Assumption.FIFO, Assumption.NO_CRASHES)
+    guarantees = (Property.UNIQUENESS, Property.TERMINATION)
+    wrong = "two candidates at once are both in office: identical processes cannot break their symmetry"
+
+    state: str = FOLLOWER
+
+    def on_elect(self, io: Io) -> None:
+        if self.state == FOLLOWER:
+            self.state = CANDIDATE
+            io.send(io.right, VoteForMe())
+
+    def on_vote_for_me(self, message: VoteForMe, sender: int, io: Io) -> None:
+        if self.state == FOLLOWER:
+            io.send(io.right, message)
+        elif self.state == CANDIDATE:
+            self.state = ELECTED
+            io.send(io.right, HabemusLeader())
+
+    def on_habemus_leader(self, message: HabemusLeader, sender: int, io: Io) -> None:
+        if self.state == FOLLOWER:
+            io.send(io.right, message)
+        elif self.state == ELECTED:
+            self.state = IN_OFFICE
+            io.elected(io.me)
+
+    def status(self) -> str:
+        return self.state

@@ -1,0 +1,68 @@
+"""Collect the names of all processes round the ring; the smallest leads.
+
+Idea:        A process that wants an election sends a list with its own name to the right. Everybody who is
+             not on a list adds itself and passes the list on. Who finds itself on a list holds the names of
+             the whole ring, takes the smallest for the leader, and tells the others.
+Source:      seeds 000 and 001, "Anel 2".
+Assumptions: unique identifiers; reliable channels; nobody crashes.
+Guarantees:  uniqueness, termination, agreement; the smallest identifier leads.
+Messages:    n Collect for each starter, so n² when all start, of up to n names each. Then Elected: n with one
+             starter; n when all start at once, for each stops at a neighbour that has decided already.
+Deviations:  The announcement (001 asks for one, 000 leaves it out). A list is recognised by its first name:
+             it comes home when its first name is one's own.
+"""
+
+from __future__ import annotations
+
+from vez import core
+from vez.core import Assumption, Io, Message, Property, Ring
+
+
+class Collect(Message):
+    """The names met so far, the starter's first."""
+
+    names: tuple[int, ...]
+
+
+class Elected(Message):
+    """Somebody has collected all names, and this is the smallest."""
+
+    leader: int
+
+
+class RingCollect(core.Election):
+    """Election by census."""
+
+    name = "ring-collect"
+    topology = Ring
+    assumes = (Assumption.UNIQUE_IDS, Assumption.RELIABLE, Assumption.NO_CRASHES)
+    guarantees = (Property.UNIQUENESS, Property.TERMINATION, Property.AGREEMENT, Property.VALIDITY)
+
+    standing: bool = False  # the own list is under way
+    leader: int | None = None
+
+    def on_elect(self, io: Io) -> None:
+        if not self.standing and self.leader is None:
+            self.standing = True
+            io.send(io.right, Collect((io.me,)))
+
+    def on_collect(self, message: Collect, sender: int, io: Io) -> None:
+        if message.names[0] != io.me:
+            io.send(io.right, Collect((*message.names, io.me)))
+            return
+        self.standing = False
+        self._decide(min(message.names), io)
+
+    def on_elected(self, message: Elected, sender: int, io: Io) -> None:
+        self._decide(message.leader, io)
+
+    def _decide(self, leader: int, io: Io) -> None:
+        if self.leader is None:
+            self.leader = leader
+            io.elected(leader)
+            io.send(io.right, Elected(leader))
+
+    def status(self) -> str:
+        if self.leader is not None:
+            return f"leader is {self.leader}"
+        return "collecting" if self.standing else ""

@@ -1,0 +1,149 @@
+"""As `quorum`, but who waits too long gives everything back and tries again later.
+
+Idea:        A participant that has not got m permissions when its patience ends releases what it has and
+             leaves every queue; after a random back-off, longer after each failure, it asks anew. So the
+             deadlock of `quorum` dissolves, at the price of waits that nothing bounds.
+Source:      seed 000: "Temporizador para quebrar o deadlock?" and "Aborts podem levar a espera infinita".
+Assumptions: reliable channels; a coordinator that stopped does not come back.
+Guarantees:  exclusion always; no deadlock, with probability 1.
+Messages:    3n per attempt: one attempt without contention, more with it. Client delay 2, synchronization
+             delay 2 for who is queued everywhere, longer for who has backed off.
+Deviations:  Each attempt is a request with a number of its own. A newer request of a participant ends its
+             older ones: a lost Release does harm only until its sender asks again.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from vez.core import Assumption, Durable, Io, Message, Mutex, Parameter, Property
+
+OUTSIDE, WANTED, HELD, BACKING_OFF = "OUTSIDE", "WANTED", "HELD", "BACKING_OFF"
+COORDINATORS = 3
+MOST_DOUBLINGS = 5  # 2**5 slots of back-off suit some tens of contenders; more would only wait
+
+
+class Request(Message):
+    """Participant to coordinator: I want in, for the number-th time."""
+
+    number: int
+
+
+class Grant(Message):
+    """Coordinator to participant: my permission for that request."""
+
+    number: int
+
+
+class Release(Message):
+    """Participant to coordinator: that request is over, granted or not."""
+
+    number: int
+
+
+class QuorumRetry(Mutex):
+    """Permission of m out of n coordinators, or else a step back."""
+
+    name = "quorum-retry"
+    assumes = (Assumption.RELIABLE, Assumption.NO_RECOVERY)
+    guarantees = (Property.EXCLUSION, Property.DEADLOCK_FREEDOM)
+
+    coordinators: Parameter[int] = COORDINATORS  # n: the first so many processes
+    quorum: Parameter[int] = 0  # m: how many must permit; 0 for the smallest majority
+    patience_ms: Parameter[float] = 8.0  # some round trips: who is queued behind one stay should not give up
+    slot_ms: Parameter[float] = 2.0  # a round trip: who chooses an earlier slot can win undisturbed
+    members: tuple[int, ...] = ()  # everybody, ascending
+    electorate: tuple[int, ...] = ()  # the coordinators, the first of them
+    coordinates: bool = False  # whether this process is a coordinator
+    granted: tuple[int, int] | None = None  # coordinator: who has the permission, and for which request
+    queue: tuple[tuple[int, int], ...] = ()  # coordinator: (who, request) in the order of arrival
+    finished: tuple[int, ...] = ()  # coordinator: the last finished request of each of the members
+    state: str = OUTSIDE
+    number: Durable[int] = 0  # of the own attempt; never reused
+    failures: int = 0  # attempts given up since the application's wish
+    permissions: frozenset[int] = frozenset()  # the coordinators that granted this attempt
+
+    @classmethod
+    def contenders(cls, ids: tuple[int, ...]) -> tuple[int, ...]:
+        return ids[COORDINATORS:] or ids
+
+    def on_start(self, io: Io) -> None:
+        self.members = tuple(sorted((io.me, *io.peers)))
+        self.electorate = self.members[: self.coordinators]
+        self.coordinates = io.me in self.electorate
+        self.finished = (0,) * len(self.members)
+
+    def on_want(self, io: Io) -> None:
+        self.failures = 0
+        self._attempt(io)
+
+    def _attempt(self, io: Io) -> None:
+        self.state = WANTED
+        self.number += 1
+        self.permissions = frozenset()
+        io.set_timer("patience", self.patience_ms)
+        for coordinator in self.electorate:
+            io.send(coordinator, Request(self.number))
+
+    def on_request(self, message: Request, sender: int, io: Io) -> None:
+        if self._finish(sender, message.number - 1):
+            self.queue += ((sender, message.number),)
+        self._grant_next(io)
+
+    def on_grant(self, message: Grant, sender: int, io: Io) -> None:
+        if self.state not in (WANTED, HELD) or message.number != self.number:
+            return  # it crossed the Release, which takes it back
+        self.permissions |= {sender}
+        needed = self.quorum or len(self.electorate) // 2 + 1
+        if self.state == WANTED and len(self.permissions) >= needed:
+            self.state = HELD
+            io.cancel_timer("patience")
+            io.enter()
+
+    def on_timer_patience(self, io: Io) -> None:
+        self.failures += 1
+        self.state = BACKING_OFF
+        self._release(io)
+        slots = 2 ** min(self.failures, MOST_DOUBLINGS)
+        io.set_timer("retry", io.choose(range(1, slots + 1)) * self.slot_ms)
+
+    def on_timer_retry(self, io: Io) -> None:
+        self._attempt(io)
+
+    def on_done(self, io: Io) -> None:
+        self.state = OUTSIDE
+        self._release(io)
+
+    def _release(self, io: Io) -> None:
+        self.permissions = frozenset()
+        for coordinator in self.electorate:
+            io.send(coordinator, Release(self.number))
+
+    def on_release(self, message: Release, sender: int, io: Io) -> None:
+        self._finish(sender, message.number)
+        self._grant_next(io)
+
+    def _finish(self, participant: int, number: int) -> bool:
+        """All requests of the participant up to that number are over; False if later ones are known to be, too."""
+        place = bisect_left(self.members, participant)
+        if number < self.finished[place]:
+            return False
+        self.finished = (*self.finished[:place], number, *self.finished[place + 1 :])
+        if self.granted and self.granted[0] == participant and self.granted[1] <= number:
+            self.granted = None
+        self.queue = tuple(waiting for waiting in self.queue if waiting[0] != participant or waiting[1] > number)
+        return True
+
+    def _grant_next(self, io: Io) -> None:
+        if self.granted is None and self.queue:
+            self.granted, self.queue = self.queue[0], self.queue[1:]
+            participant, number = self.granted
+            io.send(participant, Grant(number))
+
+    def status(self) -> str:
+        if self.state in (WANTED, HELD):
+            return f"{self.state}, permissions {{{', '.join(map(str, sorted(self.permissions)))}}}"
+        if self.coordinates:
+            holder = f"granted {self.granted[0]}" if self.granted else "free"
+            return f"{holder}, queue [{', '.join(str(participant) for participant, _ in self.queue)}]"
+        return self.state if self.state == BACKING_OFF else ""

@@ -1,0 +1,94 @@
+"""The token moves along a tree; everybody knows in which direction it is.
+
+Idea:        The processes form a tree. Each knows which neighbour leads to the token, keeps a queue of the
+             neighbours (and itself) that have asked, and asks once for all of them. The token comes back along
+             the way of the requests and turns the pointers behind it.
+Source:      beyond the seeds; Raymond, ACM TOCS 7(1), 1989.
+Assumptions: reliable channels; nobody crashes.
+Guarantees:  exclusion, no deadlock, no starvation.
+Messages:    0 per entry for who has the token, at most twice the diameter of the tree for a single request,
+             about 4 when everybody always wants. Client delay 0 to twice the diameter, synchronization delay
+             1 to the diameter.
+Deviations:  The tree is the heap order of the identifiers, each process with `arity` children: 1 makes a
+             chain, N-1 a star. The root, the smallest, starts with the token. Channels need not be first in,
+             first out: at most one Request is under way from a process to its neighbour, and one that overtakes
+             the token waits in the queue.
+"""
+
+from __future__ import annotations
+
+from vez.core import Assumption, Io, Message, Mutex, Parameter, Property
+
+
+class Request(Message):
+    """To the neighbour on the way to the token: somebody on my side wants it."""
+
+
+class Token(Message):
+    """The turn itself."""
+
+
+class Raymond(Mutex):
+    """A token at the root of a tree that turns with it."""
+
+    name = "raymond"
+    assumes = (Assumption.RELIABLE, Assumption.NO_CRASHES)
+    guarantees = (
+        Property.EXCLUSION,
+        Property.DEADLOCK_FREEDOM,
+        Property.STARVATION_FREEDOM,
+        Property.BOUNDED_WAITING,
+    )
+
+    arity: Parameter[int] = 2
+    holder: int = 0  # the neighbour on the way to the token; the process itself where the token is
+    asked: bool = False  # a Request to the holder has not been answered by the token
+    inside: bool = False
+    queue: tuple[int, ...] = ()  # neighbours that asked, and perhaps oneself, in the order of asking; nobody twice
+
+    def on_start(self, io: Io) -> None:
+        members = sorted((io.me, *io.peers))
+        place = members.index(io.me)
+        self.holder = members[(place - 1) // self.arity] if place else io.me
+
+    def on_recover(self, io: Io) -> None:
+        """Who comes back does not make a second token: the root believes it with its first child."""
+        self.on_start(io)
+        if self.holder == io.me:
+            self.holder = min(io.peers)
+
+    def on_want(self, io: Io) -> None:
+        self.queue += (io.me,)
+        self._move(io)
+
+    def on_request(self, message: Request, sender: int, io: Io) -> None:
+        self.queue += (sender,)
+        self._move(io)
+
+    def on_token(self, message: Token, sender: int, io: Io) -> None:
+        self.holder = io.me
+        self.asked = False
+        self._move(io)
+
+    def on_done(self, io: Io) -> None:
+        self.inside = False
+        self._move(io)
+
+    def _move(self, io: Io) -> None:
+        """Give the token to the first of the queue, and ask for it again if there are more."""
+        if self.holder == io.me and not self.inside and self.queue:
+            first, *rest = self.queue
+            self.queue = tuple(rest)
+            if first == io.me:
+                self.inside = True
+                io.enter()
+            else:
+                self.holder = first
+                io.send(first, Token())
+        if self.holder != io.me and self.queue and not self.asked:
+            self.asked = True
+            io.send(self.holder, Request())
+
+    def status(self) -> str:
+        queue = f", queue [{', '.join(map(str, self.queue))}]" if self.queue else ""
+        return f"→ {self.holder}{queue}"

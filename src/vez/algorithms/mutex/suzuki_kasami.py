@@ -1,0 +1,113 @@
+"""Ask everybody for the token; it knows who has been served.
+
+Idea:        One token; its holder may enter at once, as often as it likes. Who lacks it broadcasts a numbered
+             request. The token carries the number of everybody's last served request and a queue: leaving,
+             the holder queues all whose newest request is one beyond that, and sends the token to the first.
+Source:      beyond the seeds; Suzuki and Kasami, ACM TOCS 3(4), 1985.
+Assumptions: reliable channels; nobody crashes.
+Guarantees:  exclusion, no deadlock, no starvation.
+Messages:    0 per entry for who has the token, else N: N-1 Request and the Token, whose size grows with N.
+             Client delay 0 or 2, synchronization delay 1.
+Deviations:  New waiters are queued in ring order from the holder on, so that small identifiers have no
+             advantage. The hub starts with the token.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+
+from vez.core import Assumption, Io, Message, Mutex, Property
+
+
+class Request(Message):
+    """I want in, for the number-th time."""
+
+    number: int
+
+
+class Token(Message):
+    """The turn: who waits for it, and the last served request of each process, by ascending identifier."""
+
+    queue: tuple[int, ...]
+    served: tuple[int, ...]
+
+
+class SuzukiKasami(Mutex):
+    """A token that is called by broadcast."""
+
+    name = "suzuki-kasami"
+    assumes = (Assumption.RELIABLE, Assumption.NO_CRASHES)
+    guarantees = (
+        Property.EXCLUSION,
+        Property.DEADLOCK_FREEDOM,
+        Property.STARVATION_FREEDOM,
+        Property.BOUNDED_WAITING,
+    )
+
+    members: tuple[int, ...] = ()  # everybody, ascending
+    requests: tuple[int, ...] = ()  # the newest request number seen, by the order of members
+    token: Token | None = None  # in at most one process, or under way
+    inside: bool = False
+
+    def on_start(self, io: Io) -> None:
+        self.on_recover(io)
+        if io.me == io.hub:
+            self.token = Token((), (0,) * len(self.members))
+
+    def on_recover(self, io: Io) -> None:
+        """Who comes back does not make a second token."""
+        self.members = tuple(sorted((io.me, *io.peers)))
+        self.requests = (0,) * len(self.members)
+
+    def on_want(self, io: Io) -> None:
+        number = self._see(io.me, self.requests[self.members.index(io.me)] + 1)
+        if self.token is not None:
+            self.inside = True
+            io.enter()
+        else:
+            io.broadcast(Request(number))
+
+    def on_request(self, message: Request, sender: int, io: Io) -> None:
+        self._see(sender, message.number)
+        if self.token is not None and not self.inside:
+            self._pass_on(self.token, io)
+
+    def on_token(self, message: Token, sender: int, io: Io) -> None:
+        self.token = message
+        self.inside = True
+        io.enter()
+
+    def on_done(self, io: Io) -> None:
+        self.inside = False
+        if self.token is not None:
+            place = self.members.index(io.me)
+            served = _replaced(self.token.served, place, self.requests[place])
+            self._pass_on(Token(self.token.queue, served), io)
+
+    def _see(self, process: int, number: int) -> int:
+        """Remember a request; an old one that was overtaken changes nothing."""
+        place = bisect_left(self.members, process)
+        if number > self.requests[place]:
+            self.requests = _replaced(self.requests, place, number)
+        return self.requests[place]
+
+    def _pass_on(self, token: Token, io: Io) -> None:
+        """Queue the new waiters and send the token to the first; keep it if there is none."""
+        start = self.members.index(io.me) + 1
+        queue, members, served = token.queue, self.members, token.served
+        new = [place for place, number in enumerate(self.requests) if number == served[place] + 1]
+        for place in sorted(new, key=lambda place: (place < start, place)):
+            if members[place] not in queue:
+                queue += (members[place],)
+        self.token = None if queue else Token((), token.served)
+        if queue:
+            io.send(queue[0], Token(queue[1:], token.served))
+
+    def status(self) -> str:
+        if self.token is None:
+            return ""
+        return f"token, queue [{', '.join(map(str, self.token.queue))}]"
+
+
+def _replaced(numbers: tuple[int, ...], place: int, number: int) -> tuple[int, ...]:
+    return (*numbers[:place], number, *numbers[place + 1 :])

@@ -1,0 +1,85 @@
+"""Exact chances: rationals in and out, so that a chance of 4·10⁻⁴⁴ is neither 0 nor a rounding error."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from fractions import Fraction
+from math import comb, floor, log10
+
+from vez.errors import BadData
+
+MAX_TEXT = 60
+MAX_DIGITS = 100
+"""Of a chance's denominator: sums of a thousand powers of it must stay quick."""
+_FORM = re.compile(r"^\s*(\d+(?:\.\d*)?|\.\d+)(?:e([+-]?\d{1,3}))?\s*(?:/\s*(\d+(?:\.\d*)?)\s*)?$", re.IGNORECASE)
+
+
+def parse_chance(text: str, what: str = "probability") -> Fraction:
+    """A chance exactly as written: `0.0001`, `1e-4` or `3/3600`."""
+    hint = "write it as 0.0001, 1e-4 or 3/3600"
+    found = _FORM.match(text) if len(text) <= MAX_TEXT else None
+    if found is None:
+        raise BadData(f"{what} {text[:MAX_TEXT]!r} is not a number", hint=hint)
+    number, exponent, divisor = found.groups()
+    value = Fraction(Decimal(number)) * Fraction(10) ** int(exponent or 0)
+    if divisor is not None:
+        if not Decimal(divisor):
+            raise BadData(f"{what} {text!r} divides by zero", hint=hint)
+        value /= Fraction(Decimal(divisor))
+    if value > 1:
+        raise BadData(f"{what} {text!r} is above 1", hint=hint)
+    if len(str(value.denominator)) > MAX_DIGITS:
+        raise BadData(f"{what} {text!r} has more than {MAX_DIGITS} digits", hint="round it")
+    return value
+
+
+def at_least(least: int, trials: int, chance: Fraction) -> Fraction:
+    """The chance that at least so many of independent trials succeed, each with the same chance."""
+    if least <= 0:
+        return Fraction(1)
+    if least > trials or chance == 0:
+        return Fraction(0)
+    success, failure = chance.numerator, chance.denominator - chance.numerator
+    if failure == 0:
+        return Fraction(1)
+    term = comb(trials, least) * success**least * failure ** (trials - least)
+    total = term
+    for k in range(least, trials):
+        # From C(n,k) s^k f^(n-k) to the next term; the division is exact, for both are whole numbers.
+        term = term * ((trials - k) * success) // ((k + 1) * failure)
+        total += term
+    return Fraction(total, chance.denominator**trials)
+
+
+def scientific(value: Fraction, digits: int = 2) -> str:
+    """A few digits and a power of ten, by whole numbers: `4.0e-44`. Only an impossible thing prints as 0."""
+    if value == 0:
+        return "0"
+    sign, value = ("-", -value) if value < 0 else ("", value)
+    exponent = _exponent(value)
+    scaled = round(value / Fraction(10) ** (exponent - digits + 1))
+    if scaled >= 10**digits:  # 9.96 rounds to 10.0
+        scaled, exponent = scaled // 10, exponent + 1
+    text = str(scaled)
+    mantissa = f"{text[0]}.{text[1:]}" if digits > 1 else text
+    return f"{sign}{mantissa}" if exponent == 0 else f"{sign}{mantissa}e{exponent}"
+
+
+def plain(value: Fraction) -> str:
+    """For people: `0.25` where that is short and close, scientific where it is small, `1` only for 1."""
+    if value == 1 or value == 0:
+        return str(value.numerator)
+    if Fraction(1, 1000) <= value <= Fraction(999, 1000):
+        return f"{float(value):.4g}"
+    if value > Fraction(1, 2) and value < 1:
+        return f"1 − {scientific(1 - value)}"
+    return scientific(value)
+
+
+def _exponent(value: Fraction) -> int:
+    """The power of ten of the first digit."""
+    guess = floor(log10(value.numerator) - log10(value.denominator))  # may be one off, just beside a power of ten
+    if value >= Fraction(10) ** (guess + 1):
+        return guess + 1
+    return guess if value >= Fraction(10) ** guess else guess - 1

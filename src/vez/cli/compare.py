@@ -1,0 +1,159 @@
+"""`vez compare`: what every algorithm of a kind costs and tolerates, measured beside its formula."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+from rich import box
+from rich.markup import escape
+from rich.table import Table
+
+from vez.analysis import compare_election, compare_mutex
+from vez.analysis.figure import Figure, Metric, Row
+from vez.cli.app import EXIT_BROKEN
+from vez.cli.charts import json_option, show
+from vez.cli.output import console, print_json
+from vez.cli.progress import progress
+from vez.draw.chart import Axis, Chart, Series
+from vez.errors import Misuse, UnknownName
+
+KINDS: dict[str, Any] = {"mutex": compare_mutex, "election": compare_election}
+"""The module of each kind: `METRICS`, `LEGEND`, `names()`, `compare(name, n)`, `growth(name, ns, step)`, `GROWTH_…`."""
+LEAST_N, MOST_N = 4, 300
+DEFAULT_N = 9
+GROWTH_NS = (4, 9, 16, 25, 49, 100, 169, 256)
+PER_TABLE = 6
+SIGNS = {True: "✓", False: "✗", None: ""}
+STYLES = {True: "green", False: "bold red", None: "default"}
+
+
+@click.command(short_help="What every algorithm costs and tolerates, measured beside its formula.")
+@click.argument("kind", type=click.Choice(list(KINDS)))
+@click.option(
+    "-n", "ns", type=int, multiple=True, metavar="N", help=f"How many processes; may be repeated.  [{DEFAULT_N}]"
+)
+@click.option("-a", "--algorithm", "only", multiple=True, metavar="NAME", help="Only this one; may be repeated.")
+@click.option("--growth", is_flag=True, help=f"Draw how the messages grow with N, up to {GROWTH_NS[-1]} or as -n says.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write that chart to a file, as SVG."
+)
+@click.option("--markdown", is_flag=True, help="Print the table as Markdown.")
+@json_option
+def compare(
+    kind: str,
+    ns: tuple[int, ...],
+    only: tuple[str, ...],
+    growth: bool,
+    output: Path | None,
+    markdown: bool,
+    as_json: bool,
+) -> int:
+    """Measure all algorithms of a kind in the simulator, each figure beside what the papers say.
+
+    \b
+      vez compare mutex
+      vez compare mutex -n 16 -n 25 --markdown
+      vez compare election -n 16
+      vez compare mutex --growth -o growth.svg
+    """
+    module = KINDS[kind]
+    names = _names(module, kind, only)
+    _check(ns)
+    if growth or output:
+        return _growth(module, names, ns or GROWTH_NS, output, as_json)
+    sizes = ns or (DEFAULT_N,)
+    rows = []
+    with progress("comparing", len(names) * len(sizes)) as step:
+        for n in sizes:
+            for name in names:
+                rows.append(module.compare(name, n))
+                step(name)
+    if as_json:
+        meanings = {metric.name: metric.meaning for metric in module.METRICS}
+        print_json({"kind": kind, "metrics": meanings, "rows": [_row_json(row) for row in rows]})
+    elif markdown:
+        click.echo(_markdown(module.METRICS, rows))
+    else:
+        _print(module.METRICS, rows, sizes, module.LEGEND)
+    return 0 if all(row.passed for row in rows) else EXIT_BROKEN
+
+
+def _names(module: Any, kind: str, only: tuple[str, ...]) -> list[str]:
+    known: list[str] = module.names()
+    for name in only:
+        if name not in known:
+            raise UnknownName(f"{kind} algorithm", name, known)
+    return [name for name in known if name in only] if only else known
+
+
+def _check(ns: tuple[int, ...]) -> None:
+    for n in ns:
+        if not LEAST_N <= n <= MOST_N:
+            raise Misuse(f"-n {n}: expected {LEAST_N} to {MOST_N} processes", hint="smaller ones leave nobody to wait")
+
+
+def _growth(module: Any, names: list[str], ns: tuple[int, ...], output: Path | None, as_json: bool) -> int:
+    sizes = sorted(set(ns))
+    with progress("growing", len(names) * len(sizes)) as step:
+        curves = {name: module.growth(name, sizes, step) for name in names}
+    if as_json:
+        print_json({name: [{"n": n, "messages": messages} for n, messages in curve] for name, curve in curves.items()})
+    drawn = sorted((name for name in curves if curves[name]), key=lambda name: -curves[name][-1][1])
+    series = tuple(Series(name, tuple(curves[name])) for name in drawn)  # the legend in the order of the right end
+    missing = [name for name, curve in curves.items() if len(curve) < len(sizes)]
+    if not as_json and missing:
+        click.echo(f"not done in reasonable time for the larger N: {', '.join(missing)}", err=True)
+    if any(messages for curve in curves.values() for _, messages in curve):
+        chart = Chart(module.GROWTH_TITLE, Axis("N: processes", "log"), Axis(module.GROWTH_UNIT, "log"), series)
+        show(chart, output, quiet=as_json)
+    return 0
+
+
+def _print(metrics: tuple[Metric, ...], rows: list[Row], sizes: tuple[int, ...], legend: str) -> None:
+    out = console()
+    for n in sizes:
+        for start in range(0, len(metrics), PER_TABLE):
+            part = metrics[start : start + PER_TABLE]
+            table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=f"N = {n}", title_justify="left")
+            table.add_column("algorithm", no_wrap=True)
+            for metric in part:
+                table.add_column(metric.title, justify="right")
+            for row in rows:
+                if row.n == n:
+                    table.add_row(row.algorithm, *(_cell(row.figures[metric.name]) for metric in part))
+            out.print(table)
+    meanings = Table.grid(padding=(0, 2))
+    for metric in metrics:
+        meanings.add_row(f"[dim]{metric.title}[/]", escape(metric.meaning))
+    out.print(meanings)
+    out.print(f"\n{escape(legend)}")
+    judged = [figure.passed for row in rows for figure in row.figures.values() if figure.passed is not None]
+    out.print(f"{sum(judged)} of {len(judged)} figures are as their formulas say")
+
+
+def _cell(found: Figure) -> str:
+    """The measurement, and the formula below it."""
+    head = f"[{STYLES[found.passed]}]{escape(found.text)} {SIGNS[found.passed]}[/]".replace(" [/]", "[/]")
+    return f"{head}\n[dim]{escape(found.claim)}[/]" if found.claim else head
+
+
+def _markdown(metrics: tuple[Metric, ...], rows: list[Row]) -> str:
+    lines = ["| algorithm | N | " + " | ".join(metric.title for metric in metrics) + " |"]
+    lines.append("|---" * (len(metrics) + 2) + "|")
+    for row in rows:
+        cells = [_markdown_cell(row.figures[metric.name]) for metric in metrics]
+        lines.append(f"| `{row.algorithm}` | {row.n} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _markdown_cell(found: Figure) -> str:
+    words = f"{found.text} {SIGNS[found.passed]}".strip()
+    return f"{words} ({found.claim})" if found.claim else words
+
+
+def _row_json(row: Row) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.to_builtins(row)
+    return found | {"passed": row.passed}

@@ -1,0 +1,106 @@
+"""`vez sim ALGORITHM --without ASSUMPTION`: search a run in which a guarantee breaks, and show it made short."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from vez.cli.app import EXIT_BROKEN
+from vez.cli.output import console, diagram_format, print_diagram, print_json, write_file
+from vez.core.assumptions import Assumption
+from vez.errors import Misuse
+from vez.lab import load_algorithm
+from vez.lab.report import run_and_report
+from vez.lab.search import Break
+from vez.lab.switches import SEEDS, shortest_break
+from vez.sim.scenario import Scenario, dumps
+
+_TAKEN = {
+    "algorithm", "n", "parameters", "runs", "without", "shrink_to", "diagram", "output", "trace_file", "as_json",
+}  # fmt: skip
+
+
+def run_without(options: dict[str, Any]) -> int:
+    """Search, report, and give the exit code."""
+    other = [name for name, value in options.items() if name not in _TAKEN and value not in (None, (), False)]
+    if other:
+        raise Misuse(
+            f"--without makes the world itself, and --{other[0]} would change it", hint="leave one of the two out"
+        )
+    if not options["algorithm"]:
+        raise Misuse("which algorithm?", hint="give a name from `vez algorithms`")
+    algorithm, seeds = load_algorithm(options["algorithm"]), options["runs"] or SEEDS
+    kind = diagram_format(options["diagram"], options["output"])
+    if options["as_json"] and kind and options["output"] is None:
+        raise Misuse("--json and --diagram both want standard output", hint="give the picture a file with -o")
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("seeds", total=seeds)
+        pair = shortest_break(
+            algorithm,
+            options["without"],
+            n=options["n"],
+            seeds=seeds,
+            parameters=dict(options["parameters"]),
+            progress=lambda tried: bar.update(task, completed=tried),
+        )
+    found, short = pair or (None, None)
+    _show(options, seeds, found, short.but(algorithm=options["algorithm"]) if short else None, kind)
+    return EXIT_BROKEN if found else 0
+
+
+def _show(options: dict[str, Any], seeds: int, found: Break | None, short: Scenario | None, kind: str | None) -> None:
+    files = {"shrunk": options["shrink_to"], "diagram": options["output"], "trace": options["trace_file"]}
+    if found is None or short is None:
+        files = {}
+    else:
+        report = run_and_report(short, load_algorithm(short.algorithm))
+        if kind or not (options["as_json"] or options["output"]):
+            print_diagram(report, kind or "text", options["output"])
+        if options["trace_file"]:
+            write_file(options["trace_file"], report.trace.to_bytes())
+        if options["shrink_to"]:
+            comment = f"{short.algorithm} without {options['without']}: {found.property} is broken."
+            write_file(options["shrink_to"], dumps(short, comment))
+    if options["as_json"]:
+        print_json(_json(options, seeds, found, short, {name: str(path) for name, path in files.items() if path}))
+    elif kind in (None, "text") or options["output"]:
+        _print(options, seeds, found, [path for path in files.values() if path])
+
+
+def _print(options: dict[str, Any], seeds: int, found: Break | None, files: list[Path]) -> None:
+    out, name = console(), f"[bold]{options['algorithm']}[/] without {options['without']}"
+    meaning = Assumption(options["without"]).meaning
+    if found is None:
+        out.print(f"{name} ({meaning}): [green]no guarantee broken in {seeds:,} seeds[/]; that is no proof")
+        return
+    tried = f"seed {found.seed}, the {_ordinal(found.tried)} tried"
+    out.print(f"{name} ({meaning}): [bold red]{found.property} broken[/] ({tried})")
+    out.print(f"there: {escape(found.evidence)}")
+    for path in files:
+        out.print(f"wrote {path}", soft_wrap=True)
+
+
+def _ordinal(number: int) -> str:
+    suffix = "th" if 10 <= number % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{suffix}"
+
+
+def _json(
+    options: dict[str, Any], seeds: int, found: Break | None, short: Scenario | None, files: dict[str, str]
+) -> dict[str, Any]:
+    return {
+        "algorithm": options["algorithm"],
+        "without": options["without"],
+        "seeds": seeds if found is None else found.tried,
+        "broken": found.property if found else None,
+        "seed": found.seed if found else None,
+        "evidence": found.evidence if found else "",
+        "scenario": msgspec.to_builtins(short, str_keys=True) if short else None,
+        "files": files,
+    }

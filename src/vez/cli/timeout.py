@@ -1,0 +1,94 @@
+"""`vez timeout`: how long to wait before one who is silent is taken for dead."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+import msgspec
+
+from vez.analysis.loopback import measure_loopback
+from vez.analysis.silence import MAX_BYTES, DelayTail, Silence, parse_samples, read_samples
+from vez.analysis.timeout import TimeoutChoice, best_timeout, check_costs, curve, in_words
+from vez.cli.charts import json_option, output_option, say, show
+from vez.cli.output import print_json
+from vez.cli.progress import progress
+from vez.draw.chart import Axis, Chart, Mark, Series
+from vez.errors import Misuse
+from vez.sim import parse_delay
+
+
+@click.command(short_help="How long to wait before the silent are taken for dead?")
+@click.option("-e", "--wait-cost", type=float, required=True, metavar="E", help="What one ms of waiting costs.")
+@click.option("-c", "--mistake-cost", type=float, required=True, metavar="C", help="What a mistake costs.")
+@click.option("--delay", metavar="DISTRIBUTION", help="How long answers take, in ms: lognormal(2,0.5), pareto(1,2), …")
+@click.option("--samples", metavar="FILE", help="Measured delays, one number of ms a line; - for standard input.")
+@click.option("--live", is_flag=True, help="Measure round trips over a real socket of this machine.")
+@click.option("--round-trips", type=int, default=2000, show_default=True, help="How many --live takes.")
+@output_option
+@json_option
+def timeout(
+    wait_cost: float,
+    mistake_cost: float,
+    delay: str | None,
+    samples: str | None,
+    live: bool,
+    round_trips: int,
+    output: Path | None,
+    as_json: bool,
+) -> None:
+    """The timeout with the smallest expected cost E·t + C·p(t), where p(t) is the chance of a mistake.
+
+    Waiting t ms for one who is dead costs E·t; taking a slow one for dead costs C, and happens with the
+    probability p(t) that an answer takes longer than t. Give one source of delays.
+
+    \b
+      vez timeout -e 1 -c 500 --delay 'lognormal(2, 0.5)'
+      vez timeout -e 0.2 -c 1e4 --samples delays.txt -o cost.svg
+      vez timeout -e 1 -c 1000 --live
+    """
+    check_costs(wait_cost, mistake_cost)
+    silence = _silence(delay, samples, live, round_trips)
+    choice = best_timeout(silence, wait_cost, mistake_cost)
+    points = curve(silence, choice)
+    if as_json:
+        rows = [{"timeout_ms": t, "wait_cost": wait, "expected_mistake_cost": lost} for t, wait, lost in points]
+        print_json(msgspec.to_builtins(choice) | {"curve": rows})
+    else:
+        click.echo(f"E = {wait_cost:g} for each ms of waiting, C = {mistake_cost:g} for a mistake, {silence.words}\n")
+        for line in in_words(choice):
+            say(line)
+    show(_chart(choice, points), output, quiet=as_json)
+
+
+def _silence(delay: str | None, samples: str | None, live: bool, round_trips: int) -> Silence:
+    if (delay is not None) + (samples is not None) + live != 1:
+        raise Misuse("expected one source of delays", hint="give --delay DISTRIBUTION, --samples FILE or --live")
+    if delay is not None:
+        return DelayTail(parse_delay(delay))
+    if samples == "-":
+        return parse_samples(sys.stdin.buffer.read(MAX_BYTES + 1), "standard input")
+    if samples is not None:
+        return read_samples(Path(samples))
+    with progress("round trips", round_trips) as step:
+        return measure_loopback(round_trips, step)
+
+
+def _chart(choice: TimeoutChoice, points: list[tuple[float, float, float]]) -> Chart:
+    ceiling = _ceiling(choice, points)
+    total = Series("E·t + C·p(t)", tuple((t, wait + lost) for t, wait, lost in points if wait + lost <= ceiling))
+    waiting = Series("waiting E·t", tuple((t, wait) for t, wait, _ in points))
+    mistakes = Series("mistakes C·p(t)", tuple((t, lost) for t, _, lost in points if lost <= ceiling))
+    return Chart(
+        title=f"Expected cost of a timeout, {choice.source}",
+        x=Axis("timeout t (ms)"),
+        y=Axis("expected cost"),
+        series=(total, waiting, mistakes),
+        marks=(Mark(choice.timeout_ms, f"best: {choice.timeout_ms:.4g} ms, cost {choice.cost:.4g}"),),
+    )
+
+
+def _ceiling(choice: TimeoutChoice, points: list[tuple[float, float, float]]) -> float:
+    """The steep left end is cut, so that the valley can be seen."""
+    return max(6 * choice.cost, points[-1][1] + points[-1][2], min(wait + lost for _, wait, lost in points))

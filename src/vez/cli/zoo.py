@@ -1,0 +1,96 @@
+"""`vez zoo`: mistakes to be found, and how they show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import msgspec
+from rich.markup import escape
+from rich.syntax import Syntax
+from rich.table import Table
+
+from vez.cli.output import console, print_diagram, print_json
+from vez.lab.exhibit import Exhibit, exhibit, source
+from vez.zoo import ZOO, Specimen, find_specimen
+
+
+@click.command(short_help="Plausible mistakes: find them.")
+@click.argument("name", required=False)
+@click.option("--answer", is_flag=True, help="Also say what is wrong, and show the code.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def zoo(name: str | None, answer: bool, as_json: bool) -> None:
+    """List the wrong algorithms of the zoo, or show a short run of the one called NAME that fails.
+
+    Each is a right algorithm but for one mistake. Read the run, guess the mistake, then ask for the --answer.
+
+    \b
+    vez zoo
+    vez zoo twins
+    vez zoo twins --answer
+    vez sim zoo:twins -n 3 --runs 200
+    """
+    if name is not None:
+        shown = exhibit(find_specimen(name))
+        if as_json:
+            print_json(_json(shown, answer))
+        else:
+            _print(shown, answer)
+    elif as_json:
+        print_json({"zoo": [_entry(specimen, answer) for specimen in ZOO.values()]})
+    else:
+        _print_list(answer)
+
+
+def _entry(specimen: Specimen, answer: bool) -> dict[str, Any]:
+    entry = {
+        "name": specimen.name,
+        "honest": specimen.honest.name,
+        "breaks": str(specimen.breaks),
+        "teaches": specimen.teaches,
+    }
+    return entry | ({"wrong": specimen.algorithm.wrong, "answer": specimen.answer} if answer else {})
+
+
+def _json(shown: Exhibit, answer: bool) -> dict[str, Any]:
+    found = _entry(shown.specimen, answer) | {
+        "seed": shown.found.seed,
+        "seeds_tried": shown.found.tried,
+        "evidence": _verdict(shown),
+        "scenario": msgspec.to_builtins(shown.scenario, str_keys=True),
+        "trace": [msgspec.to_builtins(event) for event in shown.report.trace],
+    }
+    return found | ({"source": source(shown.specimen)} if answer else {})
+
+
+def _verdict(shown: Exhibit) -> str:
+    verdicts = {verdict.name: verdict.evidence for verdict in shown.report.verdicts}
+    return verdicts[shown.specimen.breaks]
+
+
+def _print_list(answer: bool) -> None:
+    out = console()
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for title in ("name", "meant to be", "breaks"):
+        table.add_column(title, no_wrap=True)
+    table.add_column("teaches", overflow="fold")
+    for specimen in ZOO.values():
+        wrong = f"\n[dim]{escape(specimen.algorithm.wrong)}[/]" if answer else ""
+        table.add_row(
+            f"[cyan]{specimen.name}[/]", specimen.honest.name, str(specimen.breaks), escape(specimen.teaches) + wrong
+        )
+    out.print(table)
+    out.print("\nvez zoo NAME shows a run that fails; --answer says why.")
+
+
+def _print(shown: Exhibit, answer: bool) -> None:
+    specimen, out = shown.specimen, console()
+    out.print(f"[bold]{specimen.name}[/]  meant to be {specimen.honest.name}. {escape(specimen.teaches)}\n")
+    print_diagram(shown.report, "text", None)
+    tried = f"seed {shown.found.seed} of zoo:{specimen.name}, made short"
+    if not answer:
+        out.print(f"({tried}) What is wrong? vez zoo {specimen.name} --answer", soft_wrap=True)
+        return
+    out.print(f"({tried})\n\n[bold]Answer:[/] {escape(specimen.answer)}\n")
+    code = source(specimen)
+    out.print(Syntax(code, "python", background_color="default") if out.is_terminal else escape(code))

@@ -1,0 +1,69 @@
+"""Accrual: suspicion as a number, φ = -log₁₀ of the chance that the heartbeat is merely late.
+
+Source: Hayashibara, Défago, Yared and Katayama, SRDS 2004. The intervals between arrivals are remembered and a
+distribution is fitted to them; φ grows with the silence, and the peer is suspected when it passes the threshold.
+With an exponential tail φ = 8 waits 8·ln 10 = 18.4 mean intervals; with a normal one the mean plus 5.6 deviations.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from statistics import NormalDist
+
+from vez.detectors.monitor import Monitor, Settings
+
+LEAST_DEVIATION = 0.1
+"""Of the mean: perfectly regular arrivals must not make the first late one a proof."""
+
+_NORMAL = NormalDist()
+
+
+class Phi(Monitor):
+    """How unlikely the silence is, by what has been seen so far."""
+
+    def __init__(self, settings: Settings, start_ms: float) -> None:
+        super().__init__(settings, start_ms)
+        # Nothing has been seen: assume the agreed interval, give or take a quarter.
+        interval = settings.interval_ms
+        self._intervals = deque((0.75 * interval, 1.25 * interval), maxlen=settings.window)
+        self._sum = sum(self._intervals)
+        self._squares = sum(value * value for value in self._intervals)
+        self._deviations = -_NORMAL.inv_cdf(10.0**-settings.threshold)
+
+    def heard(self, at_ms: float) -> None:
+        if len(self._intervals) == self._intervals.maxlen:
+            oldest = self._intervals[0]
+            self._sum -= oldest
+            self._squares -= oldest * oldest
+        interval = at_ms - self.last_ms
+        self._intervals.append(interval)
+        self._sum += interval
+        self._squares += interval * interval
+        super().heard(at_ms)
+
+    @property
+    def mean_ms(self) -> float:
+        """The mean of the remembered intervals."""
+        return self._sum / len(self._intervals)
+
+    @property
+    def deviation_ms(self) -> float:
+        """Their deviation, but not less than a tenth of the mean."""
+        mean = self.mean_ms
+        variance = max(0.0, self._squares / len(self._intervals) - mean * mean)
+        return max(math.sqrt(variance), LEAST_DEVIATION * mean)
+
+    @property
+    def deadline_ms(self) -> float:
+        if self.settings.tail == "exponential":
+            return self.last_ms + self.mean_ms * self.settings.threshold * math.log(10)
+        return self.last_ms + max(0.0, self.mean_ms + self._deviations * self.deviation_ms)
+
+    def phi(self, at_ms: float) -> float:
+        """The suspicion at a moment."""
+        silence = at_ms - self.last_ms
+        if self.settings.tail == "exponential":
+            return silence / self.mean_ms / math.log(10)
+        late = _NORMAL.cdf(-(silence - self.mean_ms) / self.deviation_ms)
+        return -math.log10(late) if late > 0 else math.inf

@@ -1,0 +1,146 @@
+"""Mistakes in asking everybody (`ricart-agrawala`)."""
+
+from __future__ import annotations
+
+from vez.algorithms.mutex.ricart_agrawala import HELD, RELEASED, WANTED, Reply, Request, RicartAgrawala
+from vez.core import Io, Property
+from vez.zoo.specimen import Specimen, crowd
+
+
+class SilentExit(RicartAgrawala):
+    """Leaves."""
+
+    name = "zoo:silent-exit"
+    wrong = "the deferred set is cleared before it is answered"
+
+    def on_done(self, io: Io) -> None:
+        self.state = RELEASED
+        self.deferred = frozenset()
+        for process in sorted(self.deferred):
+            io.send(process, Reply(self.clock))
+
+
+class Twins(RicartAgrawala):
+    """Compares."""
+
+    name = "zoo:twins"
+    wrong = "equal timestamps are not told apart by identifiers, and both give way"
+
+    def on_request(self, message: Request, sender: int, io: Io) -> None:
+        self.clock = max(self.clock, message.timestamp)
+        older = self.timestamp < message.timestamp
+        if self.state == HELD or (self.state == WANTED and older):
+            self.deferred |= {sender}
+        else:
+            io.send(sender, Reply(self.clock))
+
+
+class StandOff(RicartAgrawala):
+    """Compares too."""
+
+    name = "zoo:stand-off"
+    wrong = "equal timestamps are not told apart by identifiers, and nobody gives way"
+
+    def on_request(self, message: Request, sender: int, io: Io) -> None:
+        self.clock = max(self.clock, message.timestamp)
+        older = self.timestamp <= message.timestamp
+        if self.state == HELD or (self.state == WANTED and older):
+            self.deferred |= {sender}
+        else:
+            io.send(sender, Reply(self.clock))
+
+
+class OpenDoor(RicartAgrawala):
+    """Answers."""
+
+    name = "zoo:open-door"
+    wrong = "a process that is inside answers an older request at once"
+
+    def on_request(self, message: Request, sender: int, io: Io) -> None:
+        self.clock = max(self.clock, message.timestamp)
+        older = (self.timestamp, io.me) < (message.timestamp, sender)
+        if self.state == WANTED and older:
+            self.deferred |= {sender}
+        else:
+            io.send(sender, Reply(self.clock))
+
+
+class SlowWatch(RicartAgrawala):
+    """Counts its own requests."""
+
+    name = "zoo:slow-watch"
+    wrong = "the clock does not move when a message arrives"
+
+    def on_request(self, message: Request, sender: int, io: Io) -> None:
+        older = (self.timestamp, io.me) < (message.timestamp, sender)
+        if self.state == HELD or (self.state == WANTED and older):
+            self.deferred |= {sender}
+        else:
+            io.send(sender, Reply(self.clock))
+
+    def on_reply(self, message: Reply, sender: int, io: Io) -> None:
+        self.awaited -= {sender}
+        if self.state == WANTED and not self.awaited:
+            self.state = HELD
+            io.enter()
+
+
+SPECIMENS = (
+    Specimen(
+        algorithm=SilentExit,
+        honest=RicartAgrawala,
+        breaks=Property.DEADLOCK_FREEDOM,
+        teaches="What an exit protocol owes to those who wait.",
+        answer=(
+            "on_done clears `deferred` and then walks over it: nobody is answered. Whoever was deferred waits for "
+            "that reply for ever. Take the set aside first, clear it, then answer those in it."
+        ),
+        world=crowd(SilentExit, 3),
+    ),
+    Specimen(
+        algorithm=Twins,
+        honest=RicartAgrawala,
+        breaks=Property.EXCLUSION,
+        teaches="A logical clock alone gives no total order.",
+        answer=(
+            "Two requests with the same timestamp: each process takes the other's for not younger than its own and "
+            "replies at once. Both have all replies. Compare (timestamp, identifier)."
+        ),
+        world=crowd(Twins, 3),
+    ),
+    Specimen(
+        algorithm=StandOff,
+        honest=RicartAgrawala,
+        breaks=Property.DEADLOCK_FREEDOM,
+        teaches="A logical clock alone gives no total order, seen from the other side.",
+        answer=(
+            "Two requests with the same timestamp: each process takes its own for the older one and defers the "
+            "other. Both wait for ever. Compare (timestamp, identifier)."
+        ),
+        world=crowd(StandOff, 3),
+    ),
+    Specimen(
+        algorithm=OpenDoor,
+        honest=RicartAgrawala,
+        breaks=Property.EXCLUSION,
+        teaches="Which states must be distinguished when somebody asks.",
+        answer=(
+            "A request that is older than the timestamp of the stay is answered even from inside. It can be older: "
+            "who asks may not have heard of us when it took its timestamp, but we have its reply already. While "
+            "HELD, everybody is deferred."
+        ),
+        world=crowd(OpenDoor, 3),
+    ),
+    Specimen(
+        algorithm=SlowWatch,
+        honest=RicartAgrawala,
+        breaks=Property.EXCLUSION,
+        teaches="Why a clock must listen.",
+        answer=(
+            "The clock only counts the process's own requests. A process that has replied to a request can then ask "
+            "with an older timestamp, and is let in before the one that it has let in. On every arrival the clock "
+            "must become at least the timestamp that came."
+        ),
+        world=crowd(SlowWatch, 3),
+    ),
+)

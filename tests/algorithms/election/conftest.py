@@ -1,0 +1,49 @@
+"""One short way to run an election in a test."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from vez.algorithms import find
+from vez.properties import Status, Verdict, judge
+from vez.sim import Run, Scenario, simulate
+from vez.sim.scenario import Elect
+
+Elections = Callable[..., Run]
+
+
+@pytest.fixture(scope="session")
+def elect() -> Elections:
+    """Run an election by name; `starters` stand at time 0, everybody if none are given."""
+
+    def run(name: str, *, starters: tuple[int, ...] = (), record: bool = True, **fields: Any) -> Run:
+        if starters:
+            fields["elect"] = tuple(Elect(process=process) for process in starters)
+        return simulate(Scenario(algorithm=name, **fields), find(name), record=record)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def unkept() -> Callable[[Run], list[Verdict]]:
+    """The promised properties that do not hold in a run."""
+
+    def found(run: Run) -> list[Verdict]:
+        assert run.trace is not None
+        return [verdict for verdict in judge(run.trace) if verdict.promised and verdict.status != Status.HOLDS_IN_RUNS]
+
+    return found
+
+
+@pytest.fixture(scope="session")
+def broken() -> Callable[[Run], set[str]]:
+    """The names of the properties that a run breaks."""
+
+    def found(run: Run) -> set[str]:
+        assert run.trace is not None
+        return {verdict.name for verdict in judge(run.trace) if verdict.status == Status.BROKEN}
+
+    return found
