@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import lru_cache
 
 from vez.engines.base import Request
 from vez.engines.names import check_name
@@ -13,6 +14,7 @@ MAX_LIMIT = 1000
 """Permits of a semaphore; counting them is linear on the engine of one machine."""
 
 
+@lru_cache(maxsize=4096)
 def lock_request(name: str, *, shared: bool, label: str | None, grace: float) -> Request:
     """A lock, exclusive or shared."""
     return Request(check_name(name), "lock", shared, 1, 0, _grace(grace), _label(label))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import socket
 import threading
 from pathlib import Path
@@ -48,6 +49,22 @@ def open_pidfd(process: int) -> int:
         descriptor = os.pidfd_open(process)
         _open.add(descriptor)
     return descriptor
+
+
+def open_epoll() -> select.epoll:
+    """A set of descriptors to sleep on."""
+    with _gate:
+        made = select.epoll()
+        _open.add(made.fileno())
+    return made
+
+
+def close_epoll(made: select.epoll) -> None:
+    """Close, and forget it."""
+    with _gate:
+        if not made.closed:
+            _open.discard(made.fileno())
+            made.close()
 
 
 def open_socket() -> socket.socket:

@@ -10,6 +10,7 @@ import asyncio
 import os
 import time
 from abc import abstractmethod
+from contextlib import suppress
 from typing import Protocol
 from weakref import ref
 
@@ -127,7 +128,7 @@ class LocalEngine(Engine):
             deadline = None if seconds is None else time.monotonic() + seconds
             try:
                 self._begin(waiting, owner)
-                while not waiting.granted():
+                while True:
                     self.refuse_if_closed()
                     left = _left(deadline, progress)
                     if left <= 0:
@@ -135,6 +136,8 @@ class LocalEngine(Engine):
                     if progress is not None:
                         progress(waiting.place())
                     waiting.listen(left)
+                    if waiting.granted():
+                        break
             except BaseException:
                 waiting.release()
                 raise
@@ -155,7 +158,7 @@ class LocalEngine(Engine):
         if not waiting.granted():
             try:
                 self._begin(waiting, owner)
-                while not waiting.granted():
+                while True:
                     self.refuse_if_closed()
                     left = _left(deadline, progress)
                     if left <= 0:
@@ -163,6 +166,8 @@ class LocalEngine(Engine):
                     if progress is not None:
                         progress(waiting.place())
                     await waiting.listen_async(left)
+                    if waiting.granted():
+                        break
             except BaseException:
                 waiting.release()
                 raise
@@ -176,9 +181,10 @@ class LocalEngine(Engine):
         self.before_waiting(waiting, owner)
 
     def _end(self, waiting: Waiting, owner: int) -> None:
-        if waiting in self._waiting:
+        with suppress(ValueError):
             self._waiting.remove(waiting)
-        self.after_waiting(waiting, owner)
+        if ledger.knows(owner):
+            self.after_waiting(waiting, owner)
 
     def refuse_if_closed(self) -> None:
         """Nobody waits at a closed client."""

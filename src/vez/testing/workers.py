@@ -18,8 +18,9 @@ class Worker:
     def __init__(self, url: str) -> None:
         command = [sys.executable, "-m", "vez.testing.worker_program", url]
         self.process = subprocess.Popen(  # noqa: S603
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
         )
+        self._heard = b""  # read, and not yet told: `select` knows nothing of it
         if (word := self.hear()) != "ready":
             raise AssertionError(f"worker {self.process.pid} said {word!r} instead of being ready")
 
@@ -31,16 +32,25 @@ class Worker:
     def tell(self, *words: object) -> None:
         """Give an order."""
         if self.process.stdin is not None:
-            self.process.stdin.write(" ".join(map(str, words)) + "\n")
+            self.process.stdin.write(" ".join(map(str, words)).encode() + b"\n")
 
     def hear(self, seconds: float = PATIENCE) -> str:
         """The next line that it says."""
-        if self.process.stdout is None or self.silent(seconds):
-            raise AssertionError(f"worker {self.process.pid} said nothing within {seconds} s")
-        return self.process.stdout.readline().strip()
+        end = time.monotonic() + seconds
+        while b"\n" not in self._heard:
+            if self.process.stdout is None or self.silent(max(0.0, end - time.monotonic())):
+                raise AssertionError(f"worker {self.process.pid} said nothing within {seconds} s")
+            more = os.read(self.process.stdout.fileno(), 4096)
+            if not more:
+                raise AssertionError(f"worker {self.process.pid} has ended, and said {self._heard!r}")
+            self._heard += more
+        line, _, self._heard = self._heard.partition(b"\n")
+        return line.decode().strip()
 
     def silent(self, seconds: float = 0.15) -> bool:
         """Whether it says nothing for so long."""
+        if self._heard:
+            return False
         return self.process.stdout is None or not select.select([self.process.stdout], [], [], seconds)[0]
 
     def ask(self, *words: object) -> str:

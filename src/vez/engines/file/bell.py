@@ -12,12 +12,16 @@ import select
 import struct
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 
 from vez.engines import handles
 
 _TICKET = struct.Struct("<Q")
 _WATCHED = 64
 """Processes whose end a thread or loop may watch at once; a descriptor each."""
+
+
+_NOBODY: set[int] = set()
 
 
 class Bell:
@@ -112,38 +116,84 @@ class Watch:
 
 
 class Ear(threading.local):
-    """What one thread listens with. Made at its first wait, gone with the thread."""
+    """What one thread sleeps on: its bell, and the ends of the processes for which it has waited of late. Made at the
+    first wait, gone with the thread. The end of any of them may end a sleep; looking once too often is harmless."""
 
     def __init__(self) -> None:
-        self.bell: Bell | None = None
-        self.watch = Watch()
-        self.generation = handles.generation
+        self.generation = -1
 
     def open(self) -> Bell:
         """This thread's bell; a forked child gets its own."""
-        if self.bell is None or self.generation != handles.generation:
+        if self.generation != handles.generation:
             self.generation = handles.generation
-            self.bell, self.watch = Bell(), Watch()
+            self.bell = Bell()
+            self._number = self.bell.fileno()
+            self._sleep = _Sleep()
+            self._sleep.epoll.register(self._number, select.EPOLLIN | select.EPOLLET)
+            self._rung = False
+        self.drain()
         return self.bell
 
-    def listen(self, processes: list[int], seconds: float) -> set[int]:
+    def drain(self) -> bool:
+        """Take what has been rung; True if there was anything, and then the caller must look before it sleeps. It is
+        not done right after a ring, when the turn has probably come and somebody else waits for its end."""
+        if not self._rung:
+            return False
+        self._rung = False
+        self.bell.heard()
+        return True
+
+    def listen(self, processes: Sequence[int], seconds: float) -> set[int]:
         """Sleep until the bell rings, one of the processes ends, or the time is over. Those that ended."""
-        bell = self.open()
-        poll = select.poll()
-        poll.register(bell.fileno(), select.POLLIN)
-        watched: dict[int, int] = {}
+        known = self._sleep.known
         for process in processes:
-            if (descriptor := self.watch.of(process)) is not None:
-                watched[descriptor] = process
-                poll.register(descriptor, select.POLLIN)
-        ended = set()
-        for descriptor, _ in poll.poll(max(0.0, seconds * 1000)):
-            if descriptor in watched:
-                ended.add(watched[descriptor])
-                self.watch.forget(watched[descriptor])
+            if process not in known:
+                self._watch(process)
+        events = self._sleep.epoll.poll(seconds, 8)
+        if not events:
+            return _NOBODY
+        ended: set[int] = set()
+        for descriptor, _ in events:
+            if descriptor == self._number:
+                self._rung = True
+                if len(events) == 1:
+                    return _NOBODY
             else:
-                bell.heard()
+                ended |= {process for process, mine in known.items() if mine == descriptor}
+        for process in ended:
+            self._forget(process)
         return ended
+
+    def _watch(self, process: int) -> None:
+        try:
+            descriptor = handles.open_pidfd(process)
+        except OSError:  # a process of another namespace, or gone already
+            return
+        self._sleep.known[process] = descriptor
+        self._sleep.epoll.register(descriptor, select.EPOLLIN)
+        if len(self._sleep.known) > _WATCHED:
+            self._forget(next(iter(self._sleep.known)))
+
+    def _forget(self, process: int) -> None:
+        descriptor = self._sleep.known.pop(process)
+        self._sleep.epoll.unregister(descriptor)
+        handles.close_handle(descriptor)
+
+
+class _Sleep:
+    """An epoll that is closed when its thread is gone, with what is registered there."""
+
+    def __init__(self) -> None:
+        self.epoll = handles.open_epoll()
+        self.known: OrderedDict[int, int] = OrderedDict()  # process -> the descriptor that tells its end
+        self.generation = handles.generation
+
+    def __del__(self) -> None:
+        if self.generation == handles.generation:
+            with contextlib.suppress(Exception):
+                handles.close_epoll(self.epoll)
+                while self.known:
+                    handles.close_handle(self.known.popitem()[1])
 
 
 def _address(number: int) -> bytes:

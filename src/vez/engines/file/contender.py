@@ -12,6 +12,7 @@ import fcntl
 import os
 import time
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from vez.engines import handles
@@ -65,11 +66,16 @@ _MEMORY = 0.2
 _NAMESPACE = os.stat("/proc/self/ns/pid").st_ino & 0xFFFFFFFF if os.path.exists("/proc/self/ns/pid") else 0
 
 
+@lru_cache(maxsize=64)
+def _encoded(label: str) -> bytes:
+    return label.encode()[:LABEL_BYTES]
+
+
 class Contender:
     """A ticket, its byte and its slot. Once in, it is the holding that the client gets."""
 
     __slots__ = (
-        "__weakref__", "ear", "ended", "file", "generation", "handle", "limit", "mode", "number", "offset",
+        "__weakref__", "blocker", "ear", "ended", "file", "generation", "handle", "limit", "mode", "number", "offset",
         "predecessor", "predecessor_number", "request", "ringer", "state", "token", "watched",
     )  # fmt: skip
 
@@ -82,6 +88,7 @@ class Contender:
         self.state = FREE
         self.token = 0
         self.number = self.offset = 0
+        self.blocker: int | None = None  # one who stood in the way when we last looked
         self.predecessor: int | None = None  # the ticket on whose leaving we are rung
         self.predecessor_number = 0
         self.watched = 0  # its process, 0 when it cannot be watched
@@ -121,7 +128,7 @@ class Contender:
         self.state = state
         SLOT.pack_into(
             file.map, self.offset, upcoming, owner, now, now, bell.number if bell else 0, 0, handles.pid, _NAMESPACE, 0,
-            request.grace_ms, request.weight, state, request.shared, 0, request.label.encode()[:LABEL_BYTES],
+            request.grace_ms, request.weight, state, request.shared, 0, _encoded(request.label),
         )  # fmt: skip
         file.map[TAKEN_AT + number] = 1
 
@@ -138,7 +145,8 @@ class Contender:
 
     def _blocked(self, low: int, high: int) -> bool:
         if self.limit == 1:
-            return self.file.conflict(self.handle, low, high, self.mode) is not None
+            self.blocker = self.file.conflict(self.handle, low, high, self.mode)
+            return self.blocker is not None
         return self._count(low, high, self.limit) >= self.limit
 
     def _count(self, low: int, high: int, enough: int) -> int:
@@ -174,7 +182,8 @@ class Contender:
     def relink(self) -> bool:
         """Before going to sleep: is the one who will ring us still there? If not, find another; the caller must look
         again then. Takes the doorway without waiting; False when it was busy or nothing changed."""
-        if self.limit > 1 or (self.predecessor is not None and self.file.alive(self.handle, self.predecessor)):
+        before = self.predecessor
+        if self.limit > 1 or (before is not None and (before == self.blocker or self.file.alive(self.handle, before))):
             return False
         try:
             fcntl.flock(self.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -250,23 +259,24 @@ class Contender:
         if state == FREE or self.generation != handles.generation:
             return
         self.state = FREE  # no call stands between this and `try`: an interrupt cannot strand the lock
+        sound = False
         try:
             sound = os.lseek(self.handle, 0, os.SEEK_END) >= size_of(self.file.capacity)
             if sound:
-                if state == HELD:
-                    self._remember_stay()
                 self.file.map[self.offset + STATE_IN_SLOT] = LEAVING
         finally:
             fcntl.fcntl(self.handle, fcntl.F_OFD_SETLK, UNLOCK_ALL)
-            self._left(sound)
+            self._left(state, sound)
 
-    def _left(self, sound: bool) -> None:
+    def _left(self, state: int, sound: bool) -> None:
         """The next may be in by now. Whoever linked itself to us before saw our byte locked, so the link is visible
         here; whoever comes later sees the byte free. The slot is given up last, so that nobody can have taken it, and
         the link with it, before we have read it."""
         if sound:
             if COUNTER.unpack_from(self.file.map, COUNTER_AT)[0] > self.token + 1:
                 self._ring_successor()
+            if state == HELD:
+                self._remember_stay()
             self.file.map[TAKEN_AT + self.number] = 0
         if self.ear is not None:
             self.ear.forget(self.token, id(self))

@@ -163,14 +163,14 @@ class Candidate(FileContender):
         if self.ear is not None:
             self.ear.on_ring(self.ticket, id(self), lambda: self._tell(tell))
 
-    def _left(self, sound: bool) -> None:
+    def _left(self, state: int, sound: bool) -> None:
         """We have stepped down, or left the list: whoever of the others looks first elects."""
         if self.ear is not None:
             self.ear.forget(self.ticket, id(self))
         if sound:
             self.file.refresh(self.handle)
             _ring([pair for pair in self.file.slots() if pair[1].state in (WAITING, OBSERVING)], self.ringer)
-        super()._left(sound)
+        super()._left(state, sound)
 
     def transfer(self, to: str) -> int:
         """Make the candidate with this label leader, with a new term."""

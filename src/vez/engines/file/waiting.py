@@ -24,7 +24,7 @@ class FileContender(Contender):
 
     def listen(self, seconds: float) -> None:
         """Block this thread until something may have changed."""
-        if self.relink():
+        if ear.drain() or self.relink():
             return
         processes, longest = self.watch()
         ended = ear.listen(processes, min(seconds, longest))
@@ -53,7 +53,7 @@ class FileContender(Contender):
         since = time.time() - place.holder.since
         return f"process {place.holder.pid} ({place.holder.label}) has been inside for {since:.1f} s"
 
-    def release(self) -> None:
-        """Leave, and strike it from the ledger."""
+    def _left(self, state: int, sound: bool) -> None:
+        """Wake the next first, then strike it from the ledger."""
+        super()._left(state, sound)
         ledger.remove(self.owner, self)
-        super().release()
