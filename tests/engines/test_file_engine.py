@@ -262,3 +262,61 @@ def test_vez_lock_uses_the_default_engine(home: Path) -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
     assert int(done.stdout) > 0
     assert file_of(home, "nightly").exists()
+
+
+def test_a_forked_child_waits_with_ears_of_its_own_and_harms_no_other_descriptor(home: Path) -> None:
+    """What the parent listened with is closed in the child; collecting it there must not close a number again."""
+    program = f"""
+import gc, os, threading, vez
+
+def contend(client):
+    grant = client.lock("x").acquire()
+    got = []
+    thread = threading.Thread(target=lambda: got.append(client.lock("x").acquire(10)))
+    thread.start()
+    while not client.inspect("x").queue:
+        pass
+    late = threading.Timer(0.05, grant.release)
+    late.start()
+    thread.join()
+    late.join()
+    got[0].release()
+    other = vez.connect("file://{home}")
+    hold = other.lock("y").acquire()
+    threading.Timer(0.05, hold.release).start()
+    mine = []
+    waiter = threading.Thread(target=lambda: mine.append(client.lock("y").acquire(10)))
+    waiter.start(); waiter.join()
+    mine[0].release()
+    a = client.lock("z").acquire()
+    try:
+        client.lock("z2").acquire(0).release()
+    finally:
+        a.release()
+
+client = vez.connect("file://{home}")
+contend(client)
+held = client.lock("main").acquire()
+try:
+    vez.connect("file://{home}").lock("main").acquire(0.01)  # this thread gets ears
+except vez.VezError:
+    pass
+child = os.fork()
+if child == 0:
+    files = [os.open("/dev/null", os.O_RDONLY) for _ in range(40)]
+    try:
+        vez.connect("file://{home}").lock("main").acquire(0.05)
+    except vez.LockTimeout:
+        pass
+    gc.collect()
+    for file in files:
+        os.fstat(file)
+    contend(client)
+    for file in files:
+        os.fstat(file)
+    os._exit(7)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+held.check()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("7\n", "")

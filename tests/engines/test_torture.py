@@ -125,7 +125,10 @@ def test_a_killed_holder_counts_as_out_from_its_death_on() -> None:
     lines = [*killed, *stay(2, 10, 6, 2)]
     assert judges.takeovers(lines, list(death)) == ()  # the other asked only later
     early = [Line(1, 2, "wanted"), *stay(2, 10, 6, 2)[1:]]
-    assert judges.takeovers(sorted([*killed, *early], key=lambda line: line.at), list(death)) == (8.0,)
+    both = sorted([*killed, *early], key=lambda line: line.at)
+    assert judges.takeovers(both, list(death)) == (8.0,)
+    again = Fault(20 * MS, 1, "kill", 21 * MS)  # the next incarnation, killed before it got anywhere
+    assert judges.takeovers(both, [*death, again]) == (8.0,)
 
 
 def test_the_picture_shows_what_is_around_the_violation() -> None:

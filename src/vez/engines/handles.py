@@ -20,6 +20,8 @@ _gate = threading.RLock()
 Reentrant, because the collector may finalise a holding at any point within."""
 _open: set[int] = set()
 _sockets: set[socket.socket] = set()
+_sleeps: set[select.epoll] = set()
+"""Objects that close their number when they are collected must be closed as objects: by then it may be another's."""
 
 generation = 0
 """How many forks lie between this process and the one that imported the module. What was made in another
@@ -55,16 +57,15 @@ def open_epoll() -> select.epoll:
     """A set of descriptors to sleep on."""
     with _gate:
         made = select.epoll()
-        _open.add(made.fileno())
+        _sleeps.add(made)
     return made
 
 
 def close_epoll(made: select.epoll) -> None:
     """Close, and forget it."""
     with _gate:
-        if not made.closed:
-            _open.discard(made.fileno())
-            made.close()
+        _sleeps.discard(made)
+        made.close()
 
 
 def open_socket() -> socket.socket:
@@ -98,8 +99,11 @@ def _after_in_child() -> None:
             os.close(descriptor)
     for made in _sockets:
         made.close()
+    for sleep in _sleeps:
+        sleep.close()
     _open.clear()
     _sockets.clear()
+    _sleeps.clear()
     generation += 1
     pid = os.getpid()
     _gate.release()

@@ -121,11 +121,11 @@ class LocalEngine(Engine):
     def acquire(self, request: Request, owner: int, seconds: float | None, progress: Progress | None = None) -> Holding:
         if ledger.knows(owner):
             self._refuse_self(ledger.of(owner), request)
+        deadline = None if seconds is None else time.monotonic() + seconds
         waiting = self.enlist(request, owner, wait=seconds != 0, patience=_DOORWAY if seconds == 0 else seconds)
         if waiting is None:
             raise self._timeout(request, seconds or 0, "")
         if not waiting.granted():
-            deadline = None if seconds is None else time.monotonic() + seconds
             try:
                 self._begin(waiting, owner)
                 while True:

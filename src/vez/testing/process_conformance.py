@@ -139,6 +139,21 @@ class ProcessConformance:
         paused.kill()
         assert last.hear().startswith("got")
 
+    def test_a_paused_waiter_whose_turn_has_come_can_be_broken(self, hire: Hire, client: Client) -> None:
+        holder, paused, last = hire(), hire(), hire()
+        holder.acquire()
+        for worker in (paused, last):
+            worker.tell("acquire", "x")
+            wait_in_queue(client, worker)
+        paused.signal(signal.SIGSTOP)
+        assert holder.ask("release", "x") == "released"
+        assert last.silent()
+        assert client.break_lock("x", "it stands still") is not None
+        assert last.hear().startswith("got")
+        paused.signal(signal.SIGCONT)
+        assert paused.hear() == "error OwnershipLost"
+        assert last.ask("check", "x") == "held"
+
     def test_interrupt_while_waiting_leaves_nothing(self, hire: Hire, client: Client) -> None:
         holder, waiter = hire(), hire()
         holder.acquire()

@@ -57,6 +57,7 @@ def postgres_server(cpus: set[int] | None = None) -> Iterator[str]:
         )  # fmt: skip
         command = [str(folder / "postgres"), "-D", str(data), "-p", str(port), "-h", "127.0.0.1", "-k", home]
         with _running([*command, "-c", "fsync=off"], user, port, cpus):
+            _wait_for_database(folder / "pg_isready", port)
             url = f"host=127.0.0.1 port={port} user=vez dbname=postgres"
             yield url
 
@@ -87,6 +88,16 @@ def _running(command: list[str], user: str | None, port: int, cpus: set[int] | N
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait(PATIENCE)
+
+
+def _wait_for_database(program: Path, port: int) -> None:
+    """It listens before it answers."""
+    end = time.monotonic() + PATIENCE
+    command = [str(program), "-q", "-h", "127.0.0.1", "-p", str(port)]
+    while subprocess.run(command, check=False).returncode != 0:  # noqa: S603
+        if time.monotonic() > end:
+            raise Missing(f"PostgreSQL did not get ready within {PATIENCE:g} s")
+        time.sleep(0.05)
 
 
 def _wait_for(process: subprocess.Popen[bytes], port: int) -> None:

@@ -122,10 +122,12 @@ def no_believer(lines: list[Line], start: int) -> Verdict:
 def takeovers(lines: list[Line], faults: list[Fault]) -> tuple[float, ...]:
     """Milliseconds from the killing of a holder to the next entry, where somebody waited already."""
     delays = []
+    born: dict[int, int] = {}  # when the present incarnation of a worker began
     for fault in faults:
         if fault.kind != "kill":
             continue
-        mine = [x for x in lines if x.worker == fault.worker and x.at <= fault.done]
+        since, born[fault.worker] = born.get(fault.worker, 0), fault.done
+        mine = [x for x in lines if x.worker == fault.worker and since < x.at <= fault.done]
         if not mine or mine[-1].what not in ("entered", "wrote", "forked"):
             continue
         nxt = next((x for x in lines if x.what == "entered" and x.at > mine[-1].at), None)

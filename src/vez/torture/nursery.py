@@ -5,6 +5,7 @@ python -m vez.torture.nursery FOLDER URL NAME SECONDS      reads WORKER SEED lin
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import signal
@@ -27,7 +28,7 @@ class Child:
 
     def signal(self, number: int) -> None:
         """Send a signal to exactly this process, even if its number is used again."""
-        if not self.dead():
+        with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._descriptor, number)
 
     def dead(self, seconds: float = 0) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import os
 import time
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -65,13 +66,25 @@ def _revoke(file: TicketFile, handle: int, kind: Kind) -> list[Slot]:
     fcntl.flock(handle, fcntl.LOCK_EX)
     try:
         _, broken, _ = file.look(handle)
-        holders = [s for _, s in file.living(handle) if s.state == HELD and s.ticket >= broken]
+        holders = _entitled([s for _, s in file.living(handle) if s.ticket >= broken], file.limit(), kind)
         if holders:
             revoked = BROKEN.unpack_from(file.map, REVOKED_AT)[0]
             BROKEN.pack_into(file.map, REVOKED_AT, max(revoked, *(token + 1 for token in _tokens(file, kind, holders))))
         return holders
     finally:
         fcntl.flock(handle, fcntl.LOCK_UN)
+
+
+def _entitled(living: list[Slot], limit: int, kind: Kind) -> list[Slot]:
+    """Those inside; or, if nobody is, those whose turn has come and who have not noticed: one that is paused would
+    block all others just as well."""
+    inside = [slot for slot in living if slot.state == HELD]
+    waiting = [slot for slot in living if slot.state == WAITING]
+    if inside or not waiting or kind == "election":
+        return inside
+    if not waiting[0].shared:
+        return waiting[:limit]
+    return list(takewhile(lambda slot: slot.shared, waiting))
 
 
 def _wait_for(file: TicketFile, handle: int, holders: list[Slot]) -> None:

@@ -32,6 +32,7 @@ from vez.engines.file.layout import (
     LIMIT_AT,
     MEAN,
     MEAN_AT,
+    NAMESPACE,
     REVOKED_AT,
     SLOT,
     SLOT_BYTES,
@@ -48,7 +49,7 @@ from vez.engines.file.layout import (
     size_of,
 )
 from vez.engines.file.tickets import FLOCK, UNLOCK_ALL, Slot, TicketFile
-from vez.errors import Misuse
+from vez.errors import Misuse, OwnershipLost
 
 if TYPE_CHECKING:
     from vez.engines.file.ears import LoopEar
@@ -63,7 +64,6 @@ _MOST_WATCHED = 32
 """Holders of a semaphore whose end a waiter watches; beyond that it looks by itself."""
 _MEMORY = 0.2
 """The weight of the newest stay in the mean of stays."""
-_NAMESPACE = os.stat("/proc/self/ns/pid").st_ino & 0xFFFFFFFF if os.path.exists("/proc/self/ns/pid") else 0
 
 
 @lru_cache(maxsize=64)
@@ -127,7 +127,7 @@ class Contender:
         self.token, self.number, self.offset = upcoming, number, SLOTS_AT + number * SLOT_BYTES
         self.state = state
         SLOT.pack_into(
-            file.map, self.offset, upcoming, owner, now, now, bell.number if bell else 0, 0, handles.pid, _NAMESPACE, 0,
+            file.map, self.offset, upcoming, owner, now, now, bell.number if bell else 0, 0, handles.pid, NAMESPACE, 0,
             request.grace_ms, request.weight, state, request.shared, 0, _encoded(request.label),
         )  # fmt: skip
         file.map[TAKEN_AT + number] = 1
@@ -162,7 +162,7 @@ class Contender:
         slot = self.file.slot(number)
         SUCCESSOR.pack_into(self.file.map, SLOTS_AT + number * SLOT_BYTES + SUCCESSOR_IN_SLOT, self.number + 1)
         self.predecessor, self.predecessor_number = slot.ticket, number
-        self.watched = slot.pid if slot.namespace == _NAMESPACE else 0
+        self.watched = slot.pid if slot.namespace == NAMESPACE else 0
 
     # Waiting; outside the doorway.
 
@@ -171,7 +171,14 @@ class Contender:
         if self.state == HELD:
             return True
         file = self.file
-        if self._blocked(file.broken_below(), self.token):
+        broken = file.broken_below()
+        if self.token < broken:
+            raise OwnershipLost(
+                f"the turn of this request for {self.request.name!r} (token {self.token}) came and was broken by force "
+                f"before it was taken",
+                hint="ask again",
+            )
+        if self._blocked(broken, self.token):
             return False
         MEAN.pack_into(file.map, self.offset + GRANTED_IN_SLOT, time.time())
         file.map[self.offset + STATE_IN_SLOT] = self.state = HELD
@@ -205,7 +212,7 @@ class Contender:
         if self.limit > 1:
             low = self.file.broken_below()
             slots = [slot for _, slot in self.file.living(self.handle) if low <= slot.ticket < self.token]
-            pids = {slot.pid for slot in slots if slot.namespace == _NAMESPACE} - self.ended
+            pids = {slot.pid for slot in slots if slot.namespace == NAMESPACE} - self.ended
             return sorted(pids)[:_MOST_WATCHED], HEAD_NET
         if self.predecessor is None:
             return [], 0.001  # the doorway was busy, or the predecessor leaves this moment
@@ -303,8 +310,11 @@ class Contender:
             file.refresh(self.handle)
             low = file.broken_below()
             waiting = [slot for _, slot in file.slots() if slot.state == WAITING and slot.ticket >= low]
-            for slot in sorted(waiting)[: self.limit]:
-                self.ringer.ring(slot.bell, slot.ticket)
+            rung = 0
+            for slot in sorted(waiting):
+                if rung < self.limit and file.alive(self.handle, slot.ticket):  # the dead must not use up the rings
+                    self.ringer.ring(slot.bell, slot.ticket)
+                    rung += 1
             return
         successor: int = SUCCESSOR.unpack_from(file.map, self.offset + SUCCESSOR_IN_SLOT)[0]
         if not successor:

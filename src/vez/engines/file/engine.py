@@ -30,7 +30,6 @@ from vez.engines.file.layout import (
     IDENTITY,
     IDENTITY_AT,
     LEAVING,
-    LIMIT_AT,
     MEAN,
     MEAN_AT,
     REVOKED_AT,
@@ -65,6 +64,7 @@ class FileEngine(LocalEngine):
         self.directory = open_directory(self.path)
         self.ringer = Ringer()
         self.graph = Graph(self)
+        self._waiting = []
         self._files: OrderedDict[tuple[str, str], TicketFile] = OrderedDict()
         self._ears: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopEar] = WeakKeyDictionary()
 
@@ -186,7 +186,7 @@ class FileEngine(LocalEngine):
             living = [slot for _, slot in file.living(handle) if slot.state != LEAVING]
             upcoming = COUNTER.unpack_from(file.map, COUNTER_AT)[0]
             mean = MEAN.unpack_from(file.map, MEAN_AT)[0]
-            limit = int.from_bytes(file.map[LIMIT_AT : LIMIT_AT + 4], "little") or 1
+            limit = file.limit()
             revoked = WAITS.unpack_from(file.map, REVOKED_AT)[0]
         finally:
             file.give_back(handle)

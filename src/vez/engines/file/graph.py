@@ -14,7 +14,7 @@ import os
 from typing import TYPE_CHECKING
 
 from vez.engines import handles
-from vez.engines.file.layout import HELD, LIMIT_AT
+from vez.engines.file.layout import HELD, NAMESPACE
 from vez.engines.file.tickets import Slot, TicketFile, file_name
 from vez.errors import Deadlock
 
@@ -76,12 +76,12 @@ class Graph:
                 file.give_back(mine)
         chains = [self._of_holder(file, slot, owner, seen | {name}) for slot in holders]
         # The permits of a semaphore are alike: one holder who can go on is enough.
-        if kind == "semaphore" and (len(chains) < _limit(file) or None in chains):
+        if kind == "semaphore" and (len(chains) < file.limit() or None in chains):
             return None
         return next((chain for chain in chains if chain is not None), None)
 
     def _of_holder(self, file: TicketFile, slot: Slot, owner: int, seen: frozenset[str]) -> tuple[str, ...] | None:
-        if slot.pid == handles.pid and slot.owner == owner:
+        if (slot.pid, slot.namespace, slot.owner) == (handles.pid, NAMESPACE, owner):
             return () if seen != {file.name} else (f"process {slot.pid} holds {file.name!r} itself",)
         if not slot.waits or (target := self._name_of(slot.waits)) is None:
             return None
@@ -95,7 +95,3 @@ class Graph:
             for kind in ("lock", "semaphore"):
                 self._names |= {key_of(kind, name): (kind, name) for name in self.engine.names(kind=kind)}
         return self._names.get(key)
-
-
-def _limit(file: TicketFile) -> int:
-    return int.from_bytes(file.map[LIMIT_AT : LIMIT_AT + 4], "little") or 1

@@ -69,6 +69,10 @@ name can have reached, for no machine issues a million a second. Only where file
 emptied at boot) does the clock matter at all."""
 
 
+NAMESPACE = os.stat("/proc/self/ns/pid").st_ino & 0xFFFFFFFF if os.path.exists("/proc/self/ns/pid") else 0
+"""In which namespace our process numbers mean something: those of another container cannot be watched."""
+
+
 def size_of(capacity: int) -> int:
     """The bytes of a file with so many slots."""
     return SLOTS_AT + capacity * SLOT_BYTES

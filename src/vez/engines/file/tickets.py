@@ -36,6 +36,7 @@ from vez.engines.file.layout import (
     LEADER,
     LEADER_AT,
     LEAVING,
+    LIMIT_AT,
     MAGIC,
     MAX_CAPACITY,
     RANGE,
@@ -111,11 +112,13 @@ class TicketFile:
         try:
             verify(handle, kind, name, self.where)
             self._remap(handle)
-            fcntl.flock(handle, fcntl.LOCK_EX)
-            try:
-                self._first_of_boot(handle)
-            finally:
-                fcntl.flock(handle, fcntl.LOCK_UN)
+            boot = boot_id()
+            if self.map[BOOT_AT : BOOT_AT + 16] != boot:
+                fcntl.flock(handle, fcntl.LOCK_EX)
+                try:
+                    self._first_of_boot(handle, boot)
+                finally:
+                    fcntl.flock(handle, fcntl.LOCK_UN)
         finally:
             self.give_back(handle)
 
@@ -205,11 +208,10 @@ class TicketFile:
         if TAIL.unpack_from(self.map, CAPACITY_AT)[0] != self.capacity:
             self._remap(handle)
 
-    def _first_of_boot(self, handle: int) -> None:
+    def _first_of_boot(self, handle: int, boot: bytes) -> None:
         """After a boot nothing but the durable record counts: what was not fsynced may be older or newer."""
-        boot = boot_id()
         if self.map[BOOT_AT : BOOT_AT + 16] == boot:
-            return
+            return  # somebody else was faster
         first = max(read_durable(self.map[:SLOTS_AT], self.where)[0], now_ticket())
         self._reserve(handle, first)
         HEAD.pack_into(self.map, 0, MAGIC, first, first ^ ALL, first, first, 0, self.capacity)
@@ -346,6 +348,10 @@ class TicketFile:
         """Tickets below this one are void."""
         broken: int = BROKEN.unpack_from(self.map, BROKEN_AT)[0]
         return broken
+
+    def limit(self) -> int:
+        """How many may be inside at once."""
+        return int.from_bytes(self.map[LIMIT_AT : LIMIT_AT + 4], "little") or 1
 
     def find(self, ticket: int) -> int | None:
         """The number of the slot of a ticket."""
