@@ -45,7 +45,7 @@ class Child:
         loss = loop.create_task(lost)
         with _forwarding(loop) as target:
             process = self._start(grant)
-            with _foreground(process.pid):
+            with _foreground(process.pid) as terminal, _stopping(loop, process.pid, terminal):
                 target.append(process.pid)
                 try:
                     ended = loop.create_task(_ended(process))
@@ -126,26 +126,65 @@ def _forwarding(loop: asyncio.AbstractEventLoop) -> Iterator[list[int]]:
             loop.remove_signal_handler(number)
 
 
-@contextlib.contextmanager
-def _foreground(group: int) -> Iterator[None]:
-    """On a terminal, let the child read it and hear Ctrl-C; take the terminal back afterwards."""
-    try:
-        terminal = os.open("/dev/tty", os.O_RDWR | os.O_CLOEXEC)
-    except OSError:
-        yield
-        return
-    mine, before = os.getpgrp(), signal.signal(signal.SIGTTOU, signal.SIG_IGN)
-    try:
-        if os.tcgetpgrp(terminal) == mine:
+class Terminal:
+    """The terminal, if there is one: it belongs to the child while it runs, and to us afterwards."""
+
+    def __init__(self, handle: int | None) -> None:
+        self.handle, self.mine = handle, os.getpgrp()
+
+    def give(self, group: int) -> None:
+        """Let the group read it and hear Ctrl-C, if it is ours to give."""
+        if self.handle is not None:
             with contextlib.suppress(OSError):
-                os.tcsetpgrp(terminal, group)
+                if os.tcgetpgrp(self.handle) == self.mine:
+                    os.tcsetpgrp(self.handle, group)
+
+    def take(self, group: int) -> None:
+        """Have it back from the group."""
+        if self.handle is not None:
+            with contextlib.suppress(OSError):
+                if os.tcgetpgrp(self.handle) == group:
+                    os.tcsetpgrp(self.handle, self.mine)
+
+
+@contextlib.contextmanager
+def _foreground(group: int) -> Iterator[Terminal]:
+    """The child in the foreground, where we are there ourselves."""
+    try:
+        terminal = Terminal(os.open("/dev/tty", os.O_RDWR | os.O_CLOEXEC))
+    except OSError:
+        terminal = Terminal(None)
+    before = signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+    try:
+        terminal.give(group)
+        yield terminal
+    finally:
+        terminal.take(group)
+        signal.signal(signal.SIGTTOU, before)
+        if terminal.handle is not None:
+            os.close(terminal.handle)
+
+
+@contextlib.contextmanager
+def _stopping(loop: asyncio.AbstractEventLoop, pid: int, terminal: Terminal) -> Iterator[None]:
+    """When the child is stopped (Ctrl-Z) we stop too, so that the shell gets its prompt; and go on together."""
+
+    def look() -> None:
+        try:
+            stopped = os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG)
+        except ChildProcessError:
+            return
+        if stopped is not None and terminal.handle is not None:
+            terminal.take(pid)
+            os.kill(os.getpid(), signal.SIGSTOP)
+            terminal.give(pid)
+            _signal(pid, signal.SIGCONT)
+
+    loop.add_signal_handler(signal.SIGCHLD, look)
+    try:
         yield
     finally:
-        with contextlib.suppress(OSError):
-            if os.tcgetpgrp(terminal) == group:
-                os.tcsetpgrp(terminal, mine)
-        signal.signal(signal.SIGTTOU, before)
-        os.close(terminal)
+        loop.remove_signal_handler(signal.SIGCHLD)
 
 
 _library = ctypes.CDLL(None, use_errno=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 import time
 
@@ -26,7 +27,8 @@ class Teller:
         if self.as_json and (self._last is None or self._last.position != place.position):
             self._event("waiting", position=place.position, estimated_seconds=place.estimated_seconds)
         elif self.live:
-            click.echo(f"\r\x1b[2K{self.line(place)}", nl=False, err=True)
+            width = shutil.get_terminal_size().columns - 1  # a line that wraps cannot be cleared
+            click.echo(f"\r\x1b[2K{self.line(place)[:width]}", nl=False, err=True)
         elif not self._begun and not self.quiet and not self.as_json:
             click.echo(f"vez: {self.line(place)}", err=True)
         self._last, self._begun = place, True

@@ -39,7 +39,8 @@ class Place(msgspec.Struct, frozen=True):
     position: int
     """How many are before it, those inside included; it only falls."""
     estimated_seconds: float | None
-    """The position times the mean stay of late; nothing where no stay has ended yet."""
+    """The position times the mean stay of late, less what the first has been inside for; nothing where no stay has
+    ended yet."""
     holder: Contestant | None = None
 
 

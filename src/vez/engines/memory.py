@@ -139,7 +139,8 @@ class MemoryContender:
         with self.space.lock:
             before = [m for m in self.queue.members if m.ticket < self.ticket and m.lost is None]
             mean = self.queue.mean
-            estimate = None if mean is None else len(before) * mean / self.request.limit
+            inside = time.time() - before[0].since if before else 0.0
+            estimate = None if mean is None else max(0.0, len(before) * mean / self.request.limit - inside)
             return Place(len(before), estimate, before[0].contestant() if before else None)
 
     def explain(self) -> str:

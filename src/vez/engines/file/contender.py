@@ -226,7 +226,8 @@ class Contender:
         low = self.file.broken_below()
         before = [s for _, s in self.file.living(self.handle) if low <= s.ticket < self.token and s.state != LEAVING]
         mean: float = MEAN.unpack_from(self.file.map, MEAN_AT)[0]
-        estimate = len(before) * mean / self.limit if mean else None
+        inside = time.time() - before[0].granted if before else 0.0
+        estimate = max(0.0, len(before) * mean / self.limit - inside) if mean else None
         return Place(len(before), estimate, contestant(before[0]) if before else None)
 
     def waits_for(self, key: int) -> None:
