@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -13,6 +14,8 @@ import pytest
 import vez
 from vez.engines.file import layout
 from vez.engines.file.directory import NETWORK_FILE_SYSTEMS, directory_of, refuse_network
+from vez.engines.file.engine import FileEngine
+from vez.engines.file.waiting import ear
 from vez.errors import CorruptState, EngineUnavailable, Misuse, UnknownName
 from vez.testing import eventually
 
@@ -320,3 +323,90 @@ held.check()
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.stderr) == ("7\n", "")
+
+
+@pytest.fixture
+def no_nets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waiters do not look by themselves: a lost ring shows as a wait without end."""
+    for net in ("HEAD_NET", "QUEUE_NET"):
+        monkeypatch.setattr(f"vez.engines.file.contender.{net}", 3600.0)
+
+
+@pytest.mark.usefixtures("no_nets")
+def test_no_ring_is_lost_among_threads(home: Path) -> None:
+    with vez.connect(f"file://{home}") as client:
+
+        def work() -> None:
+            for _ in range(200):
+                with client.lock("x", timeout=20):
+                    pass
+
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        assert client.inspect("x").queue == ()
+        assert not any(thread.is_alive() for thread in threads)
+
+
+@pytest.mark.usefixtures("no_nets")
+def test_rings_that_nobody_took_do_not_drown_the_next(home: Path) -> None:
+    """A turn that comes without sleeping leaves its ring behind; the kernel keeps only so many of them."""
+    with vez.connect(f"file://{home}") as client, vez.connect(f"file://{home}") as other:
+        engine = client.engine
+        assert isinstance(engine, FileEngine)
+        for _ in range(3):
+            number = ear.open().number
+            for stale in range(40):
+                engine.ringer.ring(number, stale + 1)
+            inside, done = threading.Event(), threading.Event()
+
+            def hold(inside: threading.Event = inside, done: threading.Event = done) -> None:
+                with other.lock("x"):
+                    inside.set()
+                    done.wait()
+
+            holder = threading.Thread(target=hold)
+            holder.start()
+            inside.wait()
+            threading.Timer(0.05, done.set).start()
+            client.lock("x").acquire(20).release()
+            holder.join()
+
+
+@pytest.mark.usefixtures("no_nets")
+def test_no_ring_is_lost_among_many_tasks_of_a_busy_loop(home: Path) -> None:
+    """Readers behind a writer are rung one by one, but the loop is blocked while foreign rings fill its bell."""
+
+    async def run() -> None:
+        async with vez.aio.connect(f"file://{home}") as client:
+            grants = [await client.lock(f"n{number}").acquire() for number in range(30)]
+
+            async def want(number: int) -> None:
+                async with client.lock(f"n{number}", timeout=20):
+                    pass
+
+            tasks = [asyncio.create_task(want(number)) for number in range(30)]
+            while not all([(await client.inspect(f"n{number}")).queue for number in range(30)]):
+                await asyncio.sleep(0.01)
+            for grant in grants:  # thirty rings before the loop hears the first
+                grant._holding.release()
+            await asyncio.gather(*tasks)
+
+    asyncio.run(run())
+
+
+def test_no_ring_is_lost_among_processes(home: Path) -> None:
+    """What is written into the map while others read it must never be seen half done."""
+    program = f"""
+import vez
+from vez.engines.file import contender
+contender.HEAD_NET = contender.QUEUE_NET = 3600.0
+client = vez.connect("file://{home}")
+for _ in range(1500):
+    with client.lock("x", timeout=30):
+        pass
+"""
+    workers = [subprocess.Popen([sys.executable, "-c", program]) for _ in range(6)]
+    assert [worker.wait(60) for worker in workers] == [0] * 6

@@ -17,6 +17,8 @@ from collections.abc import Sequence
 from vez.engines import handles
 
 _TICKET = struct.Struct("<Q")
+QUEUE_LENGTH = 10
+"""How many rings the kernel keeps for a bell (net.unix.max_dgram_qlen); those beyond it are lost."""
 _WATCHED = 64
 """Processes whose end a thread or loop may watch at once; a descriptor each."""
 
@@ -57,8 +59,10 @@ class Bell:
             handles.close_socket(self.socket)
 
     def __del__(self) -> None:
-        with contextlib.suppress(Exception):
+        try:  # noqa: SIM105  at the interpreter's end nothing is left to suppress or to close with
             self.close()
+        except Exception:  # noqa: S110
+            pass
 
 
 class Ringer:
@@ -111,8 +115,10 @@ class Watch:
             handles.close_handle(self._known.popitem()[1])
 
     def __del__(self) -> None:
-        with contextlib.suppress(Exception):
+        try:  # noqa: SIM105  at the interpreter's end nothing is left to suppress or to close with
             self.close()
+        except Exception:  # noqa: S110
+            pass
 
 
 class Ear(threading.local):
@@ -129,14 +135,16 @@ class Ear(threading.local):
             self.bell = Bell()
             self._number = self.bell.fileno()
             self._sleep = _Sleep()
-            self._sleep.epoll.register(self._number, select.EPOLLIN | select.EPOLLET)
+            self._sleep.epoll.register(self._number, select.EPOLLIN)
             self._rung = False
         self.drain()
         return self.bell
 
     def drain(self) -> bool:
         """Take what has been rung; True if there was anything, and then the caller must look before it sleeps. It is
-        not done right after a ring, when the turn has probably come and somebody else waits for its end."""
+        not done right after a ring, when the turn has probably come and somebody else waits for its end. Rings that
+        nobody takes, of turns that came without sleeping, pile up until the kernel refuses more: so a sleep must be
+        level-triggered, and end at once while there are any."""
         if not self._rung:
             return False
         self._rung = False
@@ -189,11 +197,13 @@ class _Sleep:
         self.generation = handles.generation
 
     def __del__(self) -> None:
-        if self.generation == handles.generation:
-            with contextlib.suppress(Exception):
+        try:
+            if self.generation == handles.generation:
                 handles.close_epoll(self.epoll)
                 while self.known:
                     handles.close_handle(self.known.popitem()[1])
+        except Exception:  # noqa: S110
+            pass
 
 
 def _address(number: int) -> bytes:

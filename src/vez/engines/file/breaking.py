@@ -18,7 +18,7 @@ import msgspec
 from vez.engines import handles
 from vez.engines.base import Break, Kind
 from vez.engines.file import elections
-from vez.engines.file.layout import BROKEN, BROKEN_AT, HELD, LEADER, LEADER_AT, OBSERVING, REVOKED_AT, WAITING
+from vez.engines.file.layout import BROKEN, BROKEN_AT, HELD, LEADER, LEADER_AT, OBSERVING, REVOKED_AT, WAITING, store
 from vez.engines.file.tickets import Slot, TicketFile
 
 if TYPE_CHECKING:
@@ -69,7 +69,8 @@ def _revoke(file: TicketFile, handle: int, kind: Kind) -> list[Slot]:
         holders = _entitled([s for _, s in file.living(handle) if s.ticket >= broken], file.limit(), kind)
         if holders:
             revoked = BROKEN.unpack_from(file.map, REVOKED_AT)[0]
-            BROKEN.pack_into(file.map, REVOKED_AT, max(revoked, *(token + 1 for token in _tokens(file, kind, holders))))
+            highest = max(revoked, *(token + 1 for token in _tokens(file, kind, holders)))
+            store(file.map, REVOKED_AT, BROKEN.pack(highest))
         return holders
     finally:
         fcntl.flock(handle, fcntl.LOCK_UN)
@@ -99,7 +100,7 @@ def _void(file: TicketFile, handle: int, below: int) -> None:
     fcntl.flock(handle, fcntl.LOCK_EX)
     try:
         _, broken, _ = file.look(handle)
-        BROKEN.pack_into(file.map, BROKEN_AT, max(broken, below))
+        store(file.map, BROKEN_AT, BROKEN.pack(max(broken, below)))
     finally:
         fcntl.flock(handle, fcntl.LOCK_UN)
 

@@ -7,7 +7,6 @@ its slot's number into the slot of the nearest living ticket before it, and is r
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import os
 import time
@@ -47,6 +46,7 @@ from vez.engines.file.layout import (
     WAITS,
     WAITS_IN_SLOT,
     size_of,
+    store,
 )
 from vez.engines.file.tickets import FLOCK, UNLOCK_ALL, Slot, TicketFile
 from vez.errors import Misuse, OwnershipLost
@@ -111,7 +111,7 @@ class Contender:
         self._stand(owner, bell, WAITING if busy else HELD, upcoming)
         if busy and tail and file.map[TAKEN_AT + tail - 1]:
             self._link(tail - 1)
-        TAIL.pack_into(file.map, TAIL_AT, self.number + 1)
+        store(file.map, TAIL_AT, TAIL.pack(self.number + 1))
         return True
 
     def _stand(self, owner: int, bell: Bell | None, state: int, upcoming: int | None = None) -> None:
@@ -121,15 +121,16 @@ class Contender:
         if upcoming is None:
             upcoming = file.look(handle)[0]
         number = file.free_slot(handle)
-        COUNTER.pack_into(file.map, COUNTER_AT, upcoming + 1, (upcoming + 1) ^ ALL)
+        store(file.map, COUNTER_AT, COUNTER.pack(upcoming + 1, (upcoming + 1) ^ ALL))
         fcntl.fcntl(handle, fcntl.F_OFD_SETLK, FLOCK.pack(self.mode, os.SEEK_SET, upcoming, 1, 0))
         now = time.time()
         self.token, self.number, self.offset = upcoming, number, SLOTS_AT + number * SLOT_BYTES
         self.state = state
-        SLOT.pack_into(
-            file.map, self.offset, upcoming, owner, now, now, bell.number if bell else 0, 0, handles.pid, NAMESPACE, 0,
+        slot = SLOT.pack(
+            upcoming, owner, now, now, bell.number if bell else 0, 0, handles.pid, NAMESPACE, 0,
             request.grace_ms, request.weight, state, request.shared, 0, _encoded(request.label),
         )  # fmt: skip
+        store(file.map, self.offset, slot)
         file.map[TAKEN_AT + number] = 1
 
     def _agree_on_limit(self, upcoming: int, broken: int) -> None:
@@ -160,7 +161,8 @@ class Contender:
     def _link(self, number: int) -> None:
         """Ask the contender of that slot to ring us when it leaves."""
         slot = self.file.slot(number)
-        SUCCESSOR.pack_into(self.file.map, SLOTS_AT + number * SLOT_BYTES + SUCCESSOR_IN_SLOT, self.number + 1)
+        at = SLOTS_AT + number * SLOT_BYTES + SUCCESSOR_IN_SLOT
+        store(self.file.map, at, SUCCESSOR.pack(self.number + 1))
         self.predecessor, self.predecessor_number = slot.ticket, number
         self.watched = slot.pid if slot.namespace == NAMESPACE else 0
 
@@ -180,7 +182,7 @@ class Contender:
             )
         if self._blocked(broken, self.token):
             return False
-        MEAN.pack_into(file.map, self.offset + GRANTED_IN_SLOT, time.time())
+        store(file.map, self.offset + GRANTED_IN_SLOT, MEAN.pack(time.time()))
         file.map[self.offset + STATE_IN_SLOT] = self.state = HELD
         if self.request.shared or self.limit > 1:
             self._ring_successor()  # those behind us may get in too
@@ -233,7 +235,7 @@ class Contender:
     def waits_for(self, key: int) -> None:
         """Write into our slot that our owner now waits for another name; 0 when no longer."""
         if self.generation == handles.generation and self.state == HELD:
-            WAITS.pack_into(self.file.map, self.offset + WAITS_IN_SLOT, key)
+            store(self.file.map, self.offset + WAITS_IN_SLOT, WAITS.pack(key))
 
     # Holding and leaving.
 
@@ -303,7 +305,7 @@ class Contender:
     def _remember_stay(self) -> None:
         stay = time.time() - MEAN.unpack_from(self.file.map, self.offset + GRANTED_IN_SLOT)[0]
         mean = MEAN.unpack_from(self.file.map, MEAN_AT)[0]
-        MEAN.pack_into(self.file.map, MEAN_AT, mean + _MEMORY * (stay - mean) if mean else stay)
+        store(self.file.map, MEAN_AT, MEAN.pack(mean + _MEMORY * (stay - mean) if mean else stay))
 
     def _ring_successor(self) -> None:
         file = self.file
@@ -329,9 +331,11 @@ class Contender:
         self.ringer.ring(bell, ticket)
 
     def __del__(self) -> None:
-        if self.state != FREE and self.generation == handles.generation:
-            with contextlib.suppress(Exception):
+        try:
+            if self.state != FREE:
                 self.release()
+        except Exception:  # noqa: S110  at the interpreter's end the kernel does it
+            pass
 
 
 def contestant(slot: Slot, *, lost: bool = False) -> Contestant:

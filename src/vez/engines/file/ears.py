@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable
 
 from vez.engines import handles
-from vez.engines.file.bell import Bell, Watch
+from vez.engines.file.bell import QUEUE_LENGTH, Bell, Watch
 
 
 class LoopEar:
@@ -69,7 +69,10 @@ class LoopEar:
         self.watch.close()
 
     def _rung(self) -> None:
-        for ticket in self.bell.heard():
+        tickets = self.bell.heard()
+        if len(tickets) >= QUEUE_LENGTH:  # some were lost: whoever listens here looks for itself
+            tickets = sorted({*self._called, *self._sleepers})
+        for ticket in tickets:
             for call in list(self._called.get(ticket, {}).values()):
                 call()
             self._wake(ticket)

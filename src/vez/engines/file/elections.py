@@ -17,6 +17,7 @@ from vez.engines.file.bell import Bell, Ringer
 from vez.engines.file.contender import HEAD_NET, contestant
 from vez.engines.file.layout import (
     ALL,
+    BROKEN,
     COUNTER,
     COUNTER_AT,
     GRANTED_IN_SLOT,
@@ -30,6 +31,7 @@ from vez.engines.file.layout import (
     SLOTS_AT,
     STATE_IN_SLOT,
     WAITING,
+    store,
 )
 from vez.engines.file.tickets import Slot, TicketFile
 from vez.engines.file.waiting import FileContender
@@ -48,7 +50,7 @@ def settle(file: TicketFile, handle: int, mine: int, ringer: Ringer) -> None:
     candidates = [(n, s) for n, s in slots if s.state == WAITING]
     if not candidates:
         if leader:
-            LEADER.pack_into(file.map, LEADER_AT, 0, 0)
+            store(file.map, LEADER_AT, BROKEN.pack(0))
             _ring(slots, ringer)
         return
     number, winner = min(candidates, key=lambda pair: (-pair[1].weight, pair[1].ticket))
@@ -58,11 +60,14 @@ def settle(file: TicketFile, handle: int, mine: int, ringer: Ringer) -> None:
 
 def _inaugurate(file: TicketFile, handle: int, number: int, ticket: int) -> int:
     term, _, _ = file.look(handle)
-    COUNTER.pack_into(file.map, COUNTER_AT, term + 1, (term + 1) ^ ALL)
+    store(file.map, COUNTER_AT, COUNTER.pack(term + 1, (term + 1) ^ ALL))
     offset = SLOTS_AT + number * SLOT_BYTES
-    MEAN.pack_into(file.map, offset + GRANTED_IN_SLOT, time.time())
+    store(file.map, offset + GRANTED_IN_SLOT, MEAN.pack(time.time()))
     file.map[offset + STATE_IN_SLOT] = HELD
-    LEADER.pack_into(file.map, LEADER_AT, ticket, term)
+    # Read outside the doorway: nobody may see the new leader with the old term.
+    store(file.map, LEADER_AT, BROKEN.pack(0))
+    store(file.map, LEADER_AT + BROKEN.size, BROKEN.pack(term))
+    store(file.map, LEADER_AT, BROKEN.pack(ticket))
     return term
 
 

@@ -17,6 +17,7 @@ import os
 import struct
 import time
 import zlib
+from mmap import mmap
 from pathlib import Path
 
 from vez.errors import CorruptState
@@ -71,6 +72,12 @@ emptied at boot) does the clock matter at all."""
 
 NAMESPACE = os.stat("/proc/self/ns/pid").st_ino & 0xFFFFFFFF if os.path.exists("/proc/self/ns/pid") else 0
 """In which namespace our process numbers mean something: those of another container cannot be watched."""
+
+
+def store(shared: mmap, at: int, packed: bytes) -> None:
+    """Write into the map what others may be reading. Not `pack_into`: that first fills the place with zeros, and
+    somebody on another core sees them. A copy of eight bytes is one store."""
+    shared[at : at + len(packed)] = packed
 
 
 def size_of(capacity: int) -> int:

@@ -52,6 +52,7 @@ from vez.engines.file.layout import (
     now_ticket,
     read_durable,
     size_of,
+    store,
     verify,
 )
 from vez.errors import EngineUnavailable
@@ -214,8 +215,8 @@ class TicketFile:
             return  # somebody else was faster
         first = max(read_durable(self.map[:SLOTS_AT], self.where)[0], now_ticket())
         self._reserve(handle, first)
-        HEAD.pack_into(self.map, 0, MAGIC, first, first ^ ALL, first, first, 0, self.capacity)
-        LEADER.pack_into(self.map, LEADER_AT, 0, 0)
+        store(self.map, 0, HEAD.pack(MAGIC, first, first ^ ALL, first, first, 0, self.capacity))
+        store(self.map, LEADER_AT, LEADER.pack(0, 0))
         self.map[TAKEN_AT:SLOTS_AT] = bytes(SLOTS_AT - TAKEN_AT)
         self.map[BOOT_AT : BOOT_AT + 16] = boot
 
@@ -243,7 +244,7 @@ class TicketFile:
         if upcoming ^ complement != ALL:  # its writer died between two stores
             upcoming = max(read_durable(self.map[:SLOTS_AT], self.where)[0], now_ticket())
             self._reserve(handle, upcoming)
-            COUNTER.pack_into(self.map, COUNTER_AT, upcoming, upcoming ^ ALL)
+            store(self.map, COUNTER_AT, COUNTER.pack(upcoming, upcoming ^ ALL))
         if broken > upcoming:
             raise damaged(self.where, f"tickets below {broken} are void, and only {upcoming} were drawn")
         if capacity != self.capacity:
@@ -290,7 +291,7 @@ class TicketFile:
             os.posix_fallocate(handle, 0, size_of(capacity))
         except OSError as error:
             raise EngineUnavailable(f"cannot let {self.where} grow: {error.strerror}") from error
-        TAIL.pack_into(self.map, CAPACITY_AT, capacity)
+        store(self.map, CAPACITY_AT, TAIL.pack(capacity))
         self._remap(handle)
         return place
 
