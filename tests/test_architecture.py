@@ -21,8 +21,10 @@ ALLOWED = {
     "draw": {"core", "properties", "errors"},
     "detectors": {"errors"},
     "sim": {"core", "detectors", "errors"},
+    "threads": {"errors"},
+    "check": {"core", "errors", "properties", "sim", "threads"},
     "zoo": {"algorithms", "core", "errors", "sim"},
-    "lab": {"algorithms", "core", "draw", "errors", "properties", "sim", "zoo"},
+    "lab": {"algorithms", "check", "core", "detectors", "draw", "errors", "properties", "sim", "zoo"},
     "analysis": {"algorithms", "core", "errors", "properties", "sim"},
     "engines": {"errors"},
     "requests": {"engines", "errors"},
@@ -32,22 +34,10 @@ ALLOWED = {
     "testing": {"aio", "client", "engines", "errors"},
     "torture": {"client", "core", "engines", "errors", "properties"},
     "cli": {
-        "__version__",
-        "aio",
-        "algorithms",
-        "analysis",
-        "client",
-        "core",
-        "draw",
-        "engines",
-        "errors",
-        "lab",
-        "properties",
-        "sim",
-        "torture",
-        "zoo",
+        "aio", "algorithms", "analysis", "check", "client", "core", "detectors", "draw", "engines", "errors", "lab",
+        "properties", "sim", "threads", "torture", "zoo", "__version__",
     },
-}
+}  # fmt: skip
 FORBIDDEN = {"asyncio", "socket", "time", "random", "logging", "threading", "datetime", "secrets", "os", "subprocess"}
 PURE = ("core", "algorithms", "detectors")
 LONGEST_FILE = 500

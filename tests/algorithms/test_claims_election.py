@@ -12,7 +12,7 @@ from vez.algorithms import find
 from vez.core.trace import Elected, Trace
 from vez.properties import Status, judge
 from vez.sim import Run, Scenario, simulate
-from vez.sim.scenario import Crash, Detector, Elect, Network, Partition, Suspicion
+from vez.sim.scenario import Crash, Detector, Elect, Nemesis, Network, Partition, Suspicion
 
 
 def run(name: str, **parts: object) -> Run:
@@ -167,3 +167,19 @@ def test_bully_a_partition_makes_two_leaders() -> None:
     words = verdicts(trace)
     assert words["uniqueness"] is Status.BROKEN
     assert words["agreement"] is Status.BROKEN
+
+
+@pytest.mark.parametrize("crashes", [1, 2, 3])
+def test_chang_roberts_survives_crashes_under_a_perfect_detector(crashes: int) -> None:
+    """300 seeds: crashes at any moment, during elections and announcements too; nothing goes round for ever."""
+    for seed in range(300):
+        trace = traced(
+            "chang-roberts",
+            n=5,
+            seed=seed,
+            nemesis=Nemesis(crashes=crashes, within_ms=25),
+            network=Network(delay="uniform(0.5, 1.5)"),
+        )
+        bad = [v for v in judge(trace) if v.promised and v.status is not Status.HOLDS_IN_RUNS]
+        assert not bad, f"seed {seed}: {bad}"
+        assert trace.header.end == "quiet"

@@ -138,7 +138,7 @@ def test_on_loss_the_group_gets_term_then_kill_before_the_next(
     with client.lock("x"):
         assert [_running(pid) for pid in pids] == [False, False]
     code, _, err = finish(process)
-    assert code == 74
+    assert code == 76
     assert "was lost" in err
 
 
@@ -148,7 +148,7 @@ def test_on_loss_a_polite_command_goes_at_once(start: Start, client: vez.Client)
     process.stdout.readline()
     begun = time.monotonic()
     assert client.break_lock("x", "a test") is not None
-    assert finish(process)[0] == 74
+    assert finish(process)[0] == 76
     assert time.monotonic() - begun < 100  # far from the thousand seconds of patience
 
 

@@ -14,14 +14,14 @@ from vez.core import Assumption, Property
 from vez.errors import Misuse, UnknownName
 from vez.lab.report import disappointments, run_and_report
 from vez.lab.switches import WORLDS, find_break, shortest_break, worlds_without
-from vez.properties.judge import broken_assumptions
+from vez.properties.kept import broken_assumptions
 from vez.sim import simulate
 from vez.sim.scenario import load
 
 BREAKABLE = [
     (name, assumption)
     for name, algorithm in ALGORITHMS.items()
-    if algorithm.role == "mutex"
+    if algorithm.role == "mutex" or not algorithm.wrong  # a wrong election breaks with all assumptions kept, too
     for assumption in algorithm.assumes
     if assumption in WORLDS
 ]

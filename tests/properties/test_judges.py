@@ -24,7 +24,8 @@ from vez.core.trace import (
     Wrote,
 )  # fmt: skip
 from vez.properties import History, Status, judge, measure
-from vez.properties.judge import broken_assumptions
+from vez.properties.election import leader
+from vez.properties.kept import broken_assumptions
 
 
 def trace(
@@ -218,3 +219,85 @@ def test_nothing_happened() -> None:
         assert all(verdict.evidence for verdict in judge(empty))
         assert measure(empty).messages == 0
         assert History(empty).live == (1, 2, 3)
+
+
+def test_a_long_queue_that_moves_is_not_starvation() -> None:
+    """Process 3 has waited longer than patience when the run is cut, but others who came before it got in."""
+    moving = trace(
+        Wanted(0, 1),
+        Wanted(0, 2),
+        Wanted(1, 3),
+        Entered(2, 1),
+        Left(90_000, 1),
+        Entered(90_001, 2),
+        Left(150_000, 2),
+        end="time",
+    )
+    assert word("starvation_freedom", moving)[0] is Status.UNDECIDED
+    assert word("bounded_waiting", moving)[0] is Status.UNDECIDED
+    assert word("deadlock_freedom", moving)[0] is Status.HOLDS_IN_RUNS
+    long_stay = trace(Wanted(0, 1), Entered(2, 1), Wanted(3, 2), Wanted(500_000, 3), end="time")
+    assert word("starvation_freedom", long_stay)[0] is Status.UNDECIDED
+
+
+def test_being_overtaken_again_and_again_is_starvation_even_in_a_run_that_was_cut() -> None:
+    others = [
+        event for turn in range(8) for event in stay(2, 10 + 20_000 * turn, 20 + 20_000 * turn, 30 + 20_000 * turn)
+    ]
+    starved = trace(Wanted(0, 1), *others, end="time")
+    assert word("starvation_freedom", starved)[0] is Status.BROKEN
+    assert word("bounded_waiting", starved) == (Status.BROKEN, "process 1 never got in; 8 later requests did")
+    assert word("deadlock_freedom", starved)[0] is Status.HOLDS_IN_RUNS
+
+
+def test_the_dead_are_not_overtaken() -> None:
+    events = [Wanted(0, 3), Crashed(1, 3), *stay(1, 2, 3, 4), *stay(2, 5, 6, 7)]
+    assert word("bounded_waiting", trace(*events)) == (Status.HOLDS_IN_RUNS, "at most 0 bypasses")
+
+
+def test_an_election_that_was_cut_is_undecided_until_patience_is_over() -> None:
+    early = trace(
+        Elected(1_000, 1, 1), Elected(1_000, 3, 3), Suspected(2_000, 1, 2), role="election", end="time", best_wins=True
+    )
+    assert word("agreement", early)[0] is word("validity", early)[0] is Status.UNDECIDED
+    late = trace(
+        Elected(1_000, 1, 1), Elected(1_000, 3, 3), Paused(200_000, 2), role="election", end="time", best_wins=True
+    )
+    assert word("agreement", late)[0] is word("validity", late)[0] is Status.BROKEN
+    silent = trace(Paused(200_000, 2), role="election", end="time")
+    assert word("termination", silent)[0] is Status.BROKEN
+
+
+def test_stability_forgives_a_change_after_the_leader_failed() -> None:
+    """It had named another before it crashed; the next one leads only after the crash."""
+    events = [Elected(1, 3, 3), Elected(2, 3, 1), Crashed(3, 3), Elected(4, 2, 2)]
+    assert word("stability", trace(*events, role="election"))[0] is Status.HOLDS_IN_RUNS
+
+
+def test_a_dead_leader_leads_nobody() -> None:
+    events = [Elected(1, 1, 3), Elected(1, 2, 3), Elected(1, 3, 3), Crashed(2, 3)]
+    assert leader(History(trace(*events, role="election"))) is None
+    assert leader(History(trace(*events[:3], role="election"))) == 3
+
+
+def test_entries_count_where_wishes_are_not_recorded() -> None:
+    bare = trace(Entered(1_000, 1), Entered(2_000, 2), Left(3_000, 1), Left(4_000, 2))
+    assert word("exclusion", bare) == (Status.BROKEN, "processes 1 and 2 were inside together from 2 to 3 ms")
+
+
+def test_more_that_a_run_may_not_keep() -> None:
+    late = [Sent(0, 1, 1, 2, "R"), Delivered(5_000, 2, 1)]
+    assumes = ("known_bounds", "hub_stays", "perfect_detector")
+    assert broken_assumptions(trace(*late, assumes=assumes, delay_bound_us=2_000)) == {
+        "known_bounds": "a message took 5 ms, longer than 2"
+    }
+    assert broken_assumptions(trace(*late, assumes=assumes, drifting=(2,))) == {
+        "known_bounds": "process 2 had a clock that was off"
+    }
+    assert broken_assumptions(trace(*late, assumes=assumes, delay_bound_us=5_000)) == {}
+    untold = trace(Crashed(1, 1), assumes=assumes)
+    assert broken_assumptions(untold) == {
+        "hub_stays": "process 1 crashed",
+        "perfect_detector": "process 1 crashed and nobody was told",
+    }
+    assert broken_assumptions(trace(Crashed(1, 2), Suspected(2, 1, 2), assumes=assumes)) == {}

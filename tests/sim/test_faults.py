@@ -225,3 +225,15 @@ def test_a_dead_process_wants_nothing_and_goes_on_when_it_is_back() -> None:
 def test_dead_from_the_start(process: int) -> None:
     trace = run(crash=(Crash(process=process, at_ms=0),))
     assert not of(trace, Delivered)
+
+
+def test_overlapping_pauses_end_with_the_last() -> None:
+    trace = run(pause=(Pause(process=2, at_ms=2.5, for_ms=3), Pause(process=2, at_ms=3.5, for_ms=5)))
+    assert [event.at for event in of(trace, Paused, Resumed)] == [2500, 8500]
+
+
+def test_overlapping_crashes_end_with_the_last() -> None:
+    trace = run(crash=(Crash(process=2, at_ms=2.5, recover_ms=5), Crash(process=2, at_ms=3.5, recover_ms=8.5)))
+    assert [event.at for event in of(trace, Crashed, Recovered)] == [2500, 8500]
+    for_good = run(crash=(Crash(process=2, at_ms=2.5, recover_ms=5), Crash(process=2, at_ms=3.5)))
+    assert not of(for_good, Recovered)

@@ -21,6 +21,7 @@ from vez.algorithms.election.tournament import Tournament
 from vez.algorithms.election.yoyo import YoYo
 from vez.algorithms.mutex.coordinator import Coordinator
 from vez.algorithms.mutex.coordinator_lease import CoordinatorLease
+from vez.algorithms.mutex.elected_coordinator import ElectedCoordinator
 from vez.algorithms.mutex.lamport import Lamport
 from vez.algorithms.mutex.maekawa import Maekawa
 from vez.algorithms.mutex.maekawa_fair import MaekawaFair
@@ -43,6 +44,7 @@ ALGORITHMS: dict[str, type[Process]] = {
         TokenRing,
         Quorum,
         QuorumRetry,
+        ElectedCoordinator,
         Lamport,
         RicartAgrawala,
         RicartAgrawalaPriority,

@@ -45,7 +45,7 @@ def elect(
             finally:
                 await leadership.release()
             say("deposed", leadership.term, f"deposed from {name}")
-            return 74
+            return 76
 
     def say(event: str, term: int, text: str) -> None:
         click.echo(json.dumps({"event": event, "name": name, "term": term}) if as_json else text)

@@ -45,7 +45,7 @@ def run(
 
     The command gets VEZ_LOCK and VEZ_TOKEN in its environment, its standard input, and every signal sent to
     `vez run`. Its exit code is returned. If the lock is lost (broken by force, or unprovable) its process group gets
-    TERM, then KILL, and `vez run` ends with 74.
+    TERM, then KILL, and `vez run` ends with 76.
 
         vez run nightly -- ./backup.sh --full
     """

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from rich.markup import escape
 
 from vez import draw
 from vez.cli.app import EXIT_BROKEN
@@ -19,7 +20,7 @@ from vez.core.topology import TOPOLOGIES
 from vez.errors import Misuse
 from vez.lab import load_algorithm, shrink
 from vez.lab.report import Report, disappointments, run_and_report
-from vez.sim.scenario import Expect, Scenario, dumps
+from vez.sim.scenario import DETECTORS, Expect, Scenario, beside, dumps
 
 
 class SimCommand(click.Command):
@@ -60,6 +61,11 @@ class SimCommand(click.Command):
 @click.option("--cut", type=CUT, multiple=True, help="1>2@5..20: a channel that carries nothing, one way.")
 @click.option("--drift", type=DRIFT, multiple=True, help="2=1.5: process 2's timers take 1.5 times as long.")
 @click.option("--suspect", type=SUSPECT, multiple=True, help="1:3@5..9: process 1 wrongly believes that 3 is dead.")
+@click.option(
+    "--detector",
+    type=click.Choice(DETECTORS),
+    help="What tells of crashes; all but the first two can err.  [default: perfect]",
+)
 @click.option("--crashes", type=click.IntRange(0), help="So many random crashes.")
 @click.option("--recoveries", type=click.IntRange(0), help="So many of them come back.")
 @click.option("--pauses", type=click.IntRange(0), help="So many random pauses.")
@@ -141,10 +147,10 @@ def _show(report: Report, kind: str | None, options: dict[str, Any], missed: lis
     print_report(report)
     out = console()
     for line in missed:
-        out.print(f"[bold red]not as expected:[/] {line}")
+        out.print(f"[bold red]not as expected:[/] {escape(line)}")
     for path in (output, options["trace_file"], shrunk):
         if path:
-            out.print(f"wrote {path}", soft_wrap=True)
+            click.echo(f"wrote {path}")
 
 
 def _shrink(scenario: Scenario, broken: str | None, options: dict[str, Any]) -> Path | None:
@@ -156,5 +162,5 @@ def _shrink(scenario: Scenario, broken: str | None, options: dict[str, Any]) -> 
     short = shrink(scenario, load_algorithm(scenario.algorithm), broken)
     comment = f"A short run in which {broken} is broken, from seed {scenario.seed}. See it:"
     comment += f"\n    vez sim --scenario {path.name} --diagram text"
-    write_file(path, dumps(short, comment))
+    write_file(path, dumps(beside(short, path), comment))
     return path

@@ -12,7 +12,6 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from vez import draw
 from vez.cli.app import EXIT_BROKEN
 from vez.cli.output import STYLES, console, diagram_format, print_json, write_file
-from vez.core import trace as traces
 from vez.core.trace import Trace
 from vez.engines import which_url
 from vez.properties import Verdict
@@ -47,7 +46,7 @@ def torture(
         click.echo(f"seed {seed}: {workers} workers on {plan.url}, {seconds:g} s of {', '.join(chosen) or 'peace'}")
     outcome = _watched(Campaign(plan))
     if trace is not None:
-        traces.save(outcome.trace, trace)
+        write_file(trace, outcome.trace.to_bytes())
     for verdict in outcome.broken[:1]:
         picture = draw.FORMATS[kind or "text"](excerpt(outcome.trace, verdict), (verdict,))
         if output is not None:

@@ -15,6 +15,7 @@ class Assumption(StrEnum):
     RELIABLE = "reliable"
     FIFO = "fifo"
     NO_CRASHES = "no_crashes"
+    HUB_STAYS = "hub_stays"
     KNOWN_BOUNDS = "known_bounds"
     BOUNDED_STAY = "bounded_stay"
     UNIQUE_IDS = "unique_ids"
@@ -53,6 +54,7 @@ _MEANING = {
     Assumption.RELIABLE: "every message sent to a live process arrives, once",
     Assumption.FIFO: "messages from one process to another arrive in the order of sending",
     Assumption.NO_CRASHES: "no process stops",
+    Assumption.HUB_STAYS: "the coordinator does not stop",
     Assumption.KNOWN_BOUNDS: "delays and the speed of processes have known bounds, so a timeout is proof",
     Assumption.BOUNDED_STAY: "nobody stays inside longer than the lease",
     Assumption.UNIQUE_IDS: "no two processes share an identifier",

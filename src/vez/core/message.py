@@ -30,4 +30,6 @@ def handler_name(kind: type[Message]) -> str:
 
 def fields_of(message: Message) -> dict[str, Any]:
     """The message's fields as plain values, for traces."""
-    return {name: msgspec.to_builtins(getattr(message, name)) for name in message.__struct_fields__}
+    return {
+        name: msgspec.to_builtins(getattr(message, name), order="deterministic") for name in message.__struct_fields__
+    }

@@ -24,6 +24,7 @@ import msgspec
 
 from vez.core import guards
 from vez.core.assumptions import Assumption, Property
+from vez.core.declarations import check_declarations
 from vez.core.handlers import check_handlers
 from vez.core.io import Io
 from vez.core.topology import Complete, Topology
@@ -57,11 +58,17 @@ class Process(msgspec.Struct, eq=False, gc=False, kw_only=True):
     role: ClassVar[Literal["mutex", "election", "other"]] = "other"
     wrong: ClassVar[str] = ""
     """Why this algorithm is kept although it is wrong; empty for the honest ones."""
+    symmetry: ClassVar[Literal["", "full", "rotation"]] = ""
+    """Renamings of the processes under which it behaves alike: of all but the hub where identifiers are compared for
+    equality alone, round the ring where they are not looked at; none where they are compared by order."""
+    identifier_fields: ClassVar[tuple[str, ...]] = ()
+    """The fields of the process and of its messages that hold identifiers, and nothing else; for symmetry."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         guards.check_fields(cls, "process")
         check_handlers(cls)
+        check_declarations(cls)
 
     @classmethod
     def smallest(cls) -> int:
@@ -74,6 +81,10 @@ class Process(msgspec.Struct, eq=False, gc=False, kw_only=True):
     def on_recover(self, io: Io) -> None:
         """After a crash: only durable fields and parameters are as they were."""
         self.on_start(io)
+
+    def longest_delay_ms(self) -> float | None:
+        """How long a message may take for the algorithm's timers to be proof; None where nothing rests on it."""
+        return None
 
     def status(self) -> str:
         """A few words on the state, noted over the lifeline in pictures; empty for none."""

@@ -17,7 +17,7 @@ class Adaptive(Monitor):
         self.timeout_ms = settings.timeout_ms
 
     def heard(self, at_ms: float) -> None:
-        if at_ms >= self.deadline_ms:
+        if at_ms > self.deadline_ms:
             self.timeout_ms += self.settings.step_ms
         super().heard(at_ms)
 

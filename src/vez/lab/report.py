@@ -11,7 +11,7 @@ from vez.core.trace import Trace
 from vez.errors import VezError
 from vez.properties import History, Measurements, Status, Verdict, judge, measure
 from vez.properties.election import leader
-from vez.properties.judge import broken_assumptions
+from vez.properties.kept import broken_assumptions
 from vez.sim import Run, Scenario, simulate
 from vez.sim.scenario import Expect
 

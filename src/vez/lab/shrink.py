@@ -13,9 +13,10 @@ from typing import Any
 
 import msgspec
 
+from vez.core.assumptions import Property
 from vez.core.process import Process
 from vez.errors import VezError
-from vez.properties import Status, judge
+from vez.properties import Status, Verdict, judge
 from vez.sim import Scenario, simulate
 from vez.sim.scenario import Expect, Fate
 
@@ -43,7 +44,7 @@ class Shrinker:
         except VezError:
             return False
         verdicts = judge(run.trace, [self.broken]) if run.trace is not None else ()
-        return any(verdict.status is Status.BROKEN for verdict in verdicts)
+        return any(verdict.status is Status.BROKEN and _lasts(verdict) for verdict in verdicts)
 
     def keep(self, candidate: Scenario) -> bool:
         """Take the candidate if it is different and still fails."""
@@ -60,6 +61,7 @@ class Shrinker:
             self._remove_items()
             self._remove_wants()
             self._remove_processes()
+            self._start_at_once()
             self._round_numbers()
         return self.best
 
@@ -95,6 +97,12 @@ class Shrinker:
             items = [item for item in _items(self.best) if process not in _named(item)]
             initial = {key: value for key, value in self.best.initial.items() if key != str(process)}
             self.keep(_with_items(self.best, items).but(ids=ids, initial=initial))
+
+    def _start_at_once(self) -> None:
+        """Move everything to the front by the time in which nothing happens."""
+        items = _items(self.best)
+        early = min((item.at_ms for _, item in items if hasattr(item, "at_ms")), default=0.0)
+        self.keep(_with_items(self.best, [(part, _sooner(item, early)) for part, item in items]))
 
     def _round_numbers(self) -> None:
         for place, (part, item) in enumerate(_items(self.best)):
@@ -143,6 +151,18 @@ def _named(item: Item) -> set[int]:
     for group in (*getattr(value, "groups", ()), *getattr(value, "one_way", ())):
         named.update(group)
     return named
+
+
+def _lasts(verdict: Verdict) -> bool:
+    """Whether there is anything to see: two inside for no time at all would be a poor picture."""
+    together = verdict.name in (Property.EXCLUSION, Property.UNIQUENESS)
+    return not together or any(span.end > span.start for span in verdict.spans)
+
+
+def _sooner(item: Any, early: float) -> Any:
+    moments = {field: getattr(item, field, None) for field in ("at_ms", "recover_ms", "until_ms")}
+    given = {field: round(at - early, 6) for field, at in moments.items() if at is not None}
+    return msgspec.structs.replace(item, **given)
 
 
 def _earlier(fate: Fate) -> Fate:

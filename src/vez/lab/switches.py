@@ -30,6 +30,8 @@ SIZES = (3, DEFAULT_N, 4)
 """Where no number of processes is asked for, few are tried as well as some: fewer make a shorter story."""
 CANDIDATES = 4
 ATTEMPTS = 600
+UNTIL_MS = 400.0
+"""Requests and elections of these worlds take tens of ms; a run that never falls silent need not be longer."""
 MOST_EVENTS = 5_000
 """Without its assumptions an algorithm may chase its own messages for ever; a run of the catalogue needs hundreds."""
 
@@ -105,6 +107,7 @@ def _generate(
             n=size,
             seed=seed,
             parameters=parameters,
+            until_ms=UNTIL_MS,
             max_events=MOST_EVENTS,
             network=Network(delay=SPREAD),
             workload=_workload(algorithm, parameters, requests) if issubclass(algorithm, Mutex) else None,
@@ -161,6 +164,10 @@ def _crash(algorithm: type[Process], base: Scenario, chance: Random) -> Scenario
     return base.but(nemesis=Nemesis(crashes=1, within_ms=BUSY_MS))
 
 
+def _hub_crash(algorithm: type[Process], base: Scenario, chance: Random) -> Scenario:
+    return base.but(crash=(Crash(process=1, at_ms=round(0.1 + chance.random() * BUSY_MS, 3)),))
+
+
 def _recovery(algorithm: type[Process], base: Scenario, chance: Random) -> Scenario:
     """Some come back, in half of the worlds with their durable fields, in half with nothing."""
     memory = chance.random() < 0.5
@@ -176,6 +183,16 @@ def _amnesia(algorithm: type[Process], base: Scenario, chance: Random) -> Scenar
         if chance.random() < 0.5
     )
     return _pair(algorithm, base.but(crash=crashes), chance, inside_ms=6.0)
+
+
+def _forgotten(algorithm: type[Process], base: Scenario, chance: Random) -> Scenario:
+    """All restart now and then, with nothing, while messages are slow: what they had promised is still believed."""
+    crashes = tuple(
+        Crash(process=process, at_ms=at, recover_ms=round(at + 0.1, 3), memory=False)
+        for process in range(1, (base.n or DEFAULT_N) + 1)
+        for at in sorted(round(0.1 + chance.random() * BUSY_MS / 2, 3) for _ in range(3))
+    )
+    return base.but(network=Network(delay="exponential(3)"), crash=crashes)
 
 
 def _pause(algorithm: type[Process], base: Scenario, chance: Random) -> Scenario:
@@ -206,9 +223,11 @@ WORLDS: dict[Assumption, tuple[World, ...]] = {
     Assumption.RELIABLE: (_loss, _duplication, _late_copies),
     Assumption.FIFO: (_overtaking,),
     Assumption.NO_CRASHES: (_crash, _amnesia),
+    Assumption.HUB_STAYS: (_hub_crash,),
     Assumption.NO_RECOVERY: (_recovery, _amnesia),
     Assumption.KNOWN_BOUNDS: (_pause, _late_messages),
     Assumption.BOUNDED_STAY: (_long_stay,),
     Assumption.PERFECT_DETECTOR: (_false_suspicion,),
+    Assumption.STABLE_STORAGE: (_forgotten, _amnesia),
 }
 """How each assumption is turned off. Two processes with one identifier cannot even be addressed."""

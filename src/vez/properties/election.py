@@ -29,13 +29,13 @@ def termination(history: History) -> Verdict:
     if history.reigns:
         first = min(history.reigns, key=lambda reign: reign.start_index)
         return holds(Property.TERMINATION, f"process {first.leader} leads from {ms(first.start)} ms")
-    if history.trace.header.end != "quiet":
-        return undecided(Property.TERMINATION, f"nobody led when the run was cut at {ms(history.end)} ms")
     if not history.live:
         return undecided(Property.TERMINATION, "nobody is left alive")
+    if not history.settled:
+        return undecided(Property.TERMINATION, f"nobody led when the run was cut at {ms(history.end)} ms")
     return broken(
         Property.TERMINATION,
-        f"nobody ever led, and nothing more will happen after {ms(history.end)} ms",
+        f"nobody led from the start to the end at {ms(history.end)} ms",
         spans=tuple(Span(process, 0, history.end) for process in history.live),
     )
 
@@ -47,10 +47,10 @@ def agreement(history: History) -> Verdict:
     without = [process for process, leader in views.items() if leader is None]
     if len(named) == 1 and not without:
         return holds(Property.AGREEMENT, f"all {len(views)} live processes name {named[0]}")
-    if history.trace.header.end != "quiet" and len(named) < 2:
-        return undecided(Property.AGREEMENT, f"the run was cut at {ms(history.end)} ms")
     if not views:
         return undecided(Property.AGREEMENT, "nobody is left alive")
+    if not history.settled:
+        return undecided(Property.AGREEMENT, f"the run was cut at {ms(history.end)} ms, before all had settled")
     parts = [f"{_those(process for process, view in views.items() if view == leader)} {leader}" for leader in named]
     parts += [f"{_those(without)} nobody"] if without else []
     return broken(
@@ -64,7 +64,9 @@ def stability(history: History) -> Verdict:
     """No new leader unless the old one failed."""
     reigns = sorted(history.reigns, key=lambda reign: reign.start_index)
     for before, after in pairwise(reigns):
-        failed = before.ended_by == "crash" and before.end_index < after.start_index
+        failed = before.end_index < after.start_index and (
+            before.ended_by == "crash" or history.is_down(before.leader, after.start)
+        )
         if before.leader != after.leader and not failed:
             return broken(
                 Property.STABILITY,
@@ -85,22 +87,26 @@ def validity(history: History) -> Verdict:
     if not named:
         return undecided(Property.VALIDITY, "nobody was named")
     dead = [leader for leader in named if leader not in history.live]
-    if dead and history.trace.header.end == "quiet":
+    if dead and history.settled:
         return broken(Property.VALIDITY, f"process {dead[0]} is named leader and is not alive")
     if dead:
         return undecided(Property.VALIDITY, f"process {dead[0]} is dead, and the run was cut before all had heard")
     best = max(history.live)
     if history.trace.header.best_wins and any(leader != best for leader in named):
         wrong = next(leader for leader in named if leader != best)
+        if not history.settled:
+            return undecided(Property.VALIDITY, f"process {wrong} led when the run was cut at {ms(history.end)} ms")
         return broken(Property.VALIDITY, f"process {wrong} leads although process {best} is alive")
     promise = f", the largest of the {len(history.live)} live" if history.trace.header.best_wins else ", and alive"
-    return holds(Property.VALIDITY, f"process {', '.join(map(str, named))} leads{promise}")
+    leads = f"process {named[0]} leads" if len(named) == 1 else f"processes {', '.join(map(str, named))} lead"
+    return holds(Property.VALIDITY, leads + promise)
 
 
 def leader(history: History) -> int | None:
-    """The leader on whom all live processes agree in the end, or nobody."""
+    """The live leader on whom all live processes agree in the end, or nobody."""
     named = {history.views.get(process, (None, 0))[0] for process in history.live}
-    return named.pop() if len(named) == 1 else None
+    agreed = named.pop() if len(named) == 1 else None
+    return agreed if agreed in history.live else None
 
 
 def _two_leaders(history: History, one: Reign, other: Reign, together: bool) -> Verdict:

@@ -5,19 +5,25 @@ Judges, measurements and pictures all start from here, so that they cannot disag
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from functools import cached_property
 
 import msgspec
 
 from vez.core.trace import (
+    Asked,
     Crashed,
+    Cut,
     Elected,
     Entered,
+    Healed,
     Left,
     Paused,
     Recovered,
     Resumed,
+    Suspected,
     Trace,
+    Trusted,
     Wanted,
 )
 
@@ -85,6 +91,31 @@ class History:
         down = {interval.process for interval in self.downs if interval.open}
         return tuple(process for process in self.trace.header.ids if process not in down)
 
+    @cached_property
+    def bypasses(self) -> list[int]:
+        """For each stay, how many who wanted later got in before it did (or died, or the run ended)."""
+        counts = [0] * len(self.stays)
+        entered_later: list[int] = []  # entries of those who wanted later, in ascending order
+        for place in sorted(range(len(self.stays)), key=lambda place: -self.stays[place].wanted_index):
+            stay = self.stays[place]
+            until = stay.entered_index if stay.entered_index is not None else stay.left_index
+            counts[place] = bisect_left(entered_later, len(self.trace.events) if until is None else until)
+            if stay.entered_index is not None:
+                insort(entered_later, stay.entered_index)
+        return counts
+
+    @cached_property
+    def quiet_since(self) -> int:
+        """The last moment at which anything happened that an election could still be reacting to."""
+        kinds = (Asked, Elected, Crashed, Recovered, Cut, Healed, Suspected, Trusted, Resumed)
+        return max((event.at for event in self.trace.events if isinstance(event, kinds)), default=0)
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing more will happen, or nothing has for as long as patience lasts."""
+        header = self.trace.header
+        return header.end == "quiet" or self.end - self.quiet_since >= header.patience_us
+
     def is_down(self, process: int, at: int) -> bool:
         """Whether the process was down at a moment."""
         return any(down.process == process and down.start <= at and (down.open or at < down.end) for down in self.downs)
@@ -100,7 +131,10 @@ class History:
                 case Wanted():
                     waiting[process] = Stay(process, at, index)
                     self.stays.append(waiting[process])
-                case Entered(token=token) if process in waiting:
+                case Entered(token=token):
+                    if process not in waiting:  # a world that does not record wishes
+                        waiting[process] = Stay(process, at, index)
+                        self.stays.append(waiting[process])
                     stay = waiting[process]
                     stay.entered_at, stay.entered_index, stay.token = at, index, token
                 case Left() if process in waiting:

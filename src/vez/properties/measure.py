@@ -7,6 +7,7 @@ Messages to oneself are never counted; messages to dead processes are.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from itertools import pairwise
 
@@ -14,7 +15,6 @@ import msgspec
 
 from vez.core.trace import Delivered, Sent, Trace
 from vez.properties.history import History, Stay
-from vez.properties.mutex import bypasses
 
 
 class Summary(msgspec.Struct, frozen=True):
@@ -57,10 +57,12 @@ def measure(trace: Trace | History) -> Measurements:
         received={process: received[process] for process in ids},
         entries=len(entered),
         messages_per_entry=len(messages) / len(entered) if entered else None,
-        client_delay=_summary([_wait(stay) for stay in entered if _alone(stay, history.stays)]),
+        client_delay=_summary([_wait(stay) for stay in _alone(entered, history.stays)]),
         synchronization_delay=_summary(_hand_overs(entered)),
         waits=_summary([_wait(stay) for stay in entered]),
-        bypasses=_summary([bypasses(history, stay) for stay in entered], unit=1),
+        bypasses=_summary(
+            [count for stay, count in zip(history.stays, history.bypasses, strict=True) if stay.served], unit=1
+        ),
     )
 
 
@@ -68,14 +70,16 @@ def _wait(stay: Stay) -> int:
     return (stay.entered_at or 0) - stay.wanted_at
 
 
-def _alone(stay: Stay, stays: list[Stay]) -> bool:
-    """Nobody else wanted in or was inside at any moment between the wish and the entry."""
-    return not any(
-        other is not stay
-        and other.wanted_index < (stay.entered_index or 0)
-        and (other.left_index is None or other.left_index > stay.wanted_index)
-        for other in stays
-    )
+def _alone(entered: list[Stay], stays: list[Stay]) -> list[Stay]:
+    """Those during whose wait nobody else wanted in or was inside at any moment."""
+    wanted = sorted(stay.wanted_index for stay in stays)
+    left = sorted(stay.left_index for stay in stays if stay.left_index is not None)
+
+    def others(stay: Stay) -> int:
+        """Stays that began before this one got in, less those that were over before it asked, less itself."""
+        return bisect_left(wanted, stay.entered_index or 0) - bisect_left(left, stay.wanted_index) - 1
+
+    return [stay for stay in entered if others(stay) <= 0]
 
 
 def _hand_overs(entered: list[Stay]) -> list[int]:

@@ -29,7 +29,7 @@ def exclusion(history: History) -> Verdict:
                 messages=path(history.trace, _entered(stay), stay.process),
             )
         inside.append(stay)
-    return holds(Property.EXCLUSION, f"{len(entries)} entries, no two at once")
+    return holds(Property.EXCLUSION, f"{_count(len(entries), 'entry')}, no two at once")
 
 
 def starvation_freedom(history: History) -> Verdict:
@@ -46,17 +46,21 @@ def starvation_freedom(history: History) -> Verdict:
             spans=tuple(Span(stay.process, stay.wanted_at, history.end) for stay in starving),
         )
     served = sum(stay.served for stay in history.stays)
-    return holds(Property.STARVATION_FREEDOM, f"{served} of {len(history.stays)} requests served, nobody left waiting")
+    return holds(
+        Property.STARVATION_FREEDOM, f"{served} of {_count(len(history.stays), 'request')} served, nobody left waiting"
+    )
 
 
 def deadlock_freedom(history: History) -> Verdict:
     """When some want in, somebody gets in: no moment from which on there are waiters and no entries."""
     starving = _starving(history)
-    if isinstance(starving, Verdict):
-        return undecided(Property.DEADLOCK_FREEDOM, starving.evidence)
     last = max((stay.entered_at or 0 for stay in history.stays if stay.served), default=0)
     inside = [stay for stay in history.stays if stay.served and stay.left_at is None]
     stuck = history.trace.header.end == "quiet" or history.end - last >= history.trace.header.patience_us
+    if isinstance(starving, Verdict):
+        if not last or (stuck and not inside):
+            return undecided(Property.DEADLOCK_FREEDOM, starving.evidence)
+        starving = []  # they wait in a queue that moves
     if starving and not inside and stuck:
         since = max(last, min(stay.wanted_at for stay in starving))
         return broken(
@@ -64,48 +68,44 @@ def deadlock_freedom(history: History) -> Verdict:
             f"{_names(starving)} wanted in and nobody got in from {ms(since)} ms to the end at {ms(history.end)} ms",
             spans=tuple(Span(stay.process, max(since, stay.wanted_at), history.end) for stay in starving),
         )
-    return holds(Property.DEADLOCK_FREEDOM, f"{sum(stay.served for stay in history.stays)} entries, never stuck")
+    return holds(
+        Property.DEADLOCK_FREEDOM, f"{_count(sum(stay.served for stay in history.stays), 'entry')}, never stuck"
+    )
 
 
 def bounded_waiting(history: History) -> Verdict:
     """Bypasses, entries of others who wanted later than the one who still waits, are bounded."""
-    worst, victim = 0, None
-    for stay in history.stays:
-        count = bypasses(history, stay)
-        if count > worst:
-            worst, victim = count, stay
+    worst = max(history.bypasses, default=0)
+    victim = history.stays[history.bypasses.index(worst)] if worst else None
     bound = history.trace.header.bypass_bound
-    starving = _starving(history)
-    if not isinstance(starving, Verdict) and starving:
-        return broken(
-            Property.BOUNDED_WAITING,
-            f"process {starving[0].process} never got in; {bypasses(history, starving[0])} later requests did",
-            spans=(Span(starving[0].process, starving[0].wanted_at, history.end),),
-        )
     if bound is not None and worst > bound and victim is not None:
         return broken(
             Property.BOUNDED_WAITING,
-            f"process {victim.process} was overtaken {worst} times, more than the promised {bound}",
+            f"process {victim.process} was overtaken {_count(worst, 'time')}, more than the promised {bound}",
             spans=(Span(victim.process, victim.wanted_at, _until(history, victim)),),
+        )
+    starving = _starving(history)
+    if isinstance(starving, Verdict):
+        return undecided(Property.BOUNDED_WAITING, starving.evidence)
+    if starving:
+        first = starving[0]
+        overtaken = history.bypasses[history.stays.index(first)]
+        return broken(
+            Property.BOUNDED_WAITING,
+            f"process {first.process} never got in"
+            + (f"; {_count(overtaken, 'later request')} did" if overtaken else ""),
+            spans=(Span(first.process, first.wanted_at, history.end),),
         )
     whom = f" (process {victim.process}, from {ms(victim.wanted_at)} ms)" if victim else ""
     return holds(Property.BOUNDED_WAITING, f"at most {worst} bypass{'es' if worst != 1 else ''}{whom}")
 
 
-def bypasses(history: History, stay: Stay) -> int:
-    """How many who wanted later got in before this one did."""
-    ends = (stay.entered_index, stay.left_index, len(history.trace.events))  # a crash ends a wait too
-    before = next(end for end in ends if end is not None)
-    return sum(
-        1
-        for other in history.stays
-        if other.wanted_index > stay.wanted_index and other.entered_index is not None and other.entered_index < before
-    )
-
-
 def request_order(history: History) -> Verdict:
     """Entries follow the happened-before order of the requests."""
     served = sorted((stay for stay in history.stays if stay.served), key=_entered)
+    size = len(history.trace.events) * len(history.trace.header.ids) + len(served) ** 2
+    if size > MOST_WORK:
+        return not_judged(Property.REQUEST_ORDER, f"the run is too large for it ({_count(len(served), 'entry')})")
     stamps = vector_clocks(history.trace, frozenset(stay.wanted_index for stay in history.stays))
     position = {process: place for place, process in enumerate(history.trace.header.ids)}
     for late, stay in enumerate(served):
@@ -120,7 +120,7 @@ def request_order(history: History) -> Verdict:
                     spans=(Span(stay.process, stay.wanted_at, stay.entered_at or 0),),
                     messages=path(history.trace, earlier.wanted_index, earlier.process),
                 )
-    return holds(Property.REQUEST_ORDER, f"{len(served)} entries in the order of the requests")
+    return holds(Property.REQUEST_ORDER, f"{_count(len(served), 'entry')} in the order of the requests")
 
 
 def fenced_exclusion(history: History) -> Verdict:
@@ -141,7 +141,9 @@ def fenced_exclusion(history: History) -> Verdict:
                 spans=(Span(other.process, one.at, other.at),),
             )
     refused = len(writes) - len(accepted)
-    return holds(Property.FENCED_EXCLUSION, f"{len(accepted)} writes accepted in order, {refused} stale refused")
+    return holds(
+        Property.FENCED_EXCLUSION, f"{_count(len(accepted), 'write')} accepted in order, {refused} stale refused"
+    )
 
 
 def _entries_of_writes(history: History) -> list[tuple[Wrote, int]]:
@@ -157,19 +159,31 @@ def _entries_of_writes(history: History) -> list[tuple[Wrote, int]]:
 
 
 def _starving(history: History) -> list[Stay] | Verdict:
-    """Live processes that waited in vain; a verdict when the run was cut too early to tell."""
+    """Live processes that waited in vain; a verdict when the run was cut too early to tell.
+
+    In a run that a limit cut short, one has waited in vain if nobody was inside and nobody got in for as long as
+    patience lasts, or if it was overtaken again and again. A long queue that still moves is only a long queue.
+    """
     waiting = [stay for stay in history.stays if not stay.served and not stay.crashed]
-    inside = [stay for stay in history.stays if stay.served and stay.left_at is None]
+    inside = any(stay.served and stay.left_at is None for stay in history.stays)
     header = history.trace.header
     if not waiting or (header.end == "quiet" and not inside):
         return waiting
-    old = [stay for stay in waiting if history.end - stay.wanted_at >= header.patience_us]
-    if old:
-        return old
+    last = max((stay.entered_at or 0 for stay in history.stays), default=0)
+    last = max(last, *(stay.left_at or 0 for stay in history.stays if stay.served), 0)
+    stuck = not inside and history.end - last >= header.patience_us
+    often = 2 * len(header.ids)
+    overtaken = {id(stay): count for stay, count in zip(history.stays, history.bypasses, strict=True)}
+    starving = [
+        stay
+        for stay in waiting
+        if history.end - stay.wanted_at >= header.patience_us and (stuck or overtaken[id(stay)] > often)
+    ]
+    if starving:
+        return starving
     return undecided(
         Property.STARVATION_FREEDOM,
-        f"{_names(waiting)} still waited when the run was cut at {ms(history.end)} ms, for less than the "
-        f"patience of {ms(header.patience_us)} ms",
+        f"{_names(waiting)} still waited when the run was cut at {ms(history.end)} ms, and nothing says in vain",
     )
 
 
@@ -185,11 +199,21 @@ def _until(history: History, stay: Stay) -> int:
     return history.end if stay.left_at is None else stay.left_at
 
 
+def _count(count: int, noun: str) -> str:
+    plural = noun[:-1] + "ies" if noun.endswith("y") else noun + "s"
+    return f"{count:,} {noun if count == 1 else plural}"
+
+
 def _names(stays: list[Stay]) -> str:
     processes = sorted({stay.process for stay in stays})
+    if len(processes) > 8:
+        return f"{len(processes)} processes ({', '.join(map(str, processes[:5]))}, …)"
     word = "process" if len(processes) == 1 else "processes"
     return f"{word} {', '.join(map(str, processes))}"
 
+
+MOST_WORK = 50_000_000
+"""Happened-before costs a number per process for every event; past this a run is not judged by it."""
 
 JUDGES = {
     Property.EXCLUSION: exclusion,

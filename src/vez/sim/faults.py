@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from vez.sim.simulation import Simulation
 
 
+NEVER = sys.maxsize
+
+
 class Faults:
     """Who is dead, who stands still, and the plan of what goes wrong."""
 
@@ -32,6 +36,8 @@ class Faults:
         self.partitions = (*scenario.partition, *drawn[2])
         self._dead: set[int] = set()
         self._backlogs: dict[int, list[Callable[[], None]]] = {}  # of those who stand still
+        self._still: dict[int, int] = {}  # until when
+        self._back: dict[int, int] = {}  # when the dead come back
         self._lives: dict[int, int] = {}  # how often a process has crashed
         listens = hasattr(setup.algorithm, "on_suspect")
         self._tells = scenario.detector.kind == "perfect" and listens
@@ -44,11 +50,7 @@ class Faults:
 
     def will_run(self, process: int) -> bool:
         """Whether the process is up, or is planned to come back."""
-        now = self.world.agenda.now
-        return process not in self._dead or any(
-            crash.process == process and crash.recover_ms is not None and us(crash.recover_ms) >= now
-            for crash in self.crashes
-        )
+        return process not in self._dead or self._back[process] < NEVER
 
     def life(self, process: int) -> int:
         """Which life of the process this is; plans of an earlier one are void."""
@@ -82,10 +84,11 @@ class Faults:
         plan, nodes = self.world.agenda.plan, self.world.nodes
         for crash in self.crashes:
             node = nodes[crash.process]
+            back = NEVER if crash.recover_ms is None else us(crash.recover_ms)
             if crash.at_ms == 0:
-                self._crash(node)  # dead from the start
+                self._crash(node, back)  # dead from the start
             else:
-                plan(us(crash.at_ms), partial(self._crash, node))
+                plan(us(crash.at_ms), partial(self._crash, node, back))
             if crash.recover_ms is not None:
                 plan(us(crash.recover_ms), partial(self._recover, node, crash.memory))
         for pause in self.pauses:
@@ -109,7 +112,8 @@ class Faults:
         told = (*scenario.suspect, *self.detection.explicit())
         return written.but(detector=Detector(kind="none"), suspect=told)
 
-    def _crash(self, node: Node) -> None:
+    def _crash(self, node: Node, back: int) -> None:
+        self._back[node.me] = max(back, self._back.get(node.me, 0))  # of overlapping crashes the longest counts
         if node.me in self._dead:
             return
         self._dead.add(node.me)
@@ -124,7 +128,7 @@ class Faults:
                 self._plan_word(other, node.me, dead=True)
 
     def _recover(self, node: Node, memory: bool) -> None:
-        if node.me not in self._dead:
+        if node.me not in self._dead or self._back[node.me] > self.world.agenda.now:
             return
         fresh = self.setup.process(node.me)
         for field in self._keeps if memory else ():
@@ -143,14 +147,17 @@ class Faults:
                     self._plan_word(node, other.me, dead=True)
 
     def _pause(self, node: Node, for_us: int) -> None:
-        if node.me in self._dead or node.me in self._backlogs:
+        if node.me in self._dead:
             return
-        self._backlogs[node.me] = []
-        self.world.record(events.Paused, node.me)
-        self.world.agenda.plan(self.world.agenda.now + for_us, partial(self._resume, node, self.life(node.me)))
+        until = self.world.agenda.now + for_us
+        self._still[node.me] = max(until, self._still.get(node.me, 0))  # overlapping pauses end with the last
+        if node.me not in self._backlogs:
+            self._backlogs[node.me] = []
+            self.world.record(events.Paused, node.me)
+        self.world.agenda.plan(until, partial(self._resume, node, self.life(node.me)))
 
     def _resume(self, node: Node, life: int) -> None:
-        if self.life(node.me) != life:
+        if self.life(node.me) != life or self._still[node.me] > self.world.agenda.now or node.me not in self._backlogs:
             return
         backlog = self._backlogs.pop(node.me)
         self.world.record(events.Resumed, node.me)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from functools import partial
 from heapq import heappop, heappush
 from random import Random
 from typing import Any
@@ -19,12 +20,13 @@ from vez.core import trace as events
 from vez.core.message import Message, handler_name
 from vez.core.process import Process
 from vez.core.trace import AnyEvent, End, Header, Trace
-from vez.errors import ProtocolBug, UnhandledMessage
+from vez.errors import ProtocolBug, UnhandledMessage, VezError, article
 from vez.sim.agenda import Agenda
+from vez.sim.blame import blame
 from vez.sim.debug import run_twice
-from vez.sim.delays import us
+from vez.sim.delays import MAX_MS, us
 from vez.sim.faults import Faults
-from vez.sim.harness import Harness
+from vez.sim.harness import Harness, QuietHarness
 from vez.sim.network import NetworkModel
 from vez.sim.node import ConstantNode, Node, RandomNode
 from vez.sim.scenario import Choice, Scenario
@@ -84,13 +86,16 @@ class Simulation:
         self.by_id = _by_id(self.nodes)
         self.network = NetworkModel(self, setup)
         self.faults = Faults(self, setup)
-        self.harness = Harness(self, setup)
+        self.harness = Harness(self, setup) if self.watched else QuietHarness(self, setup)
         self._timers: dict[tuple[int, str], object] = {}
+        self._timer_handlers: dict[str, Callable[..., None]] = {}
         self._status: dict[int, str] = {}
         self._choices = {(choice.process, choice.number): choice.index for choice in scenario.choice}
         self._chosen: list[Choice] = []
         self._choosing: defaultdict[int, int] = defaultdict(int)
         self._chance = self.stream("choose")
+        self._given_timers = {(timer.process, timer.number): timer.after_ms for timer in scenario.timer}
+        self._timers_set: defaultdict[int, int] = defaultdict(int)
         self._rates = {drift.process: drift.rate for drift in scenario.drift}
 
     def stream(self, purpose: str) -> Random:
@@ -99,10 +104,18 @@ class Simulation:
 
     def run(self) -> Run:
         """Run to the end: nothing left to happen, the work done, or a limit met."""
-        self.faults.plan_start()
-        self.faults.plan()
-        self.harness.plan()
-        end, steps = self._loop()
+        try:
+            self.faults.plan_start()
+            self.faults.plan()
+            self.harness.plan()
+            end, steps = self._loop()
+        except VezError:
+            raise
+        except (Exception, SystemExit) as error:  # sys.exit() in a handler would end the program without a word
+            failed = blame(self, error)
+            if failed is None:
+                raise
+            raise failed from error
         ended_at = self.deadline if end == "time" else self.agenda.now
         if end == "quiet" and self.log:
             ended_at = self.log[-1].at  # what came after was only timers that had been cancelled
@@ -160,7 +173,7 @@ class Simulation:
             found = getattr(self.algorithm, name, None)
             if found is None:
                 raise UnhandledMessage(
-                    f"{self.algorithm.__name__} received a {kind.__name__} and has no {name}",
+                    f"{self.algorithm.__name__} received {article(kind.__name__)} and has no {name}",
                     hint=f"define {name}(self, message, sender, io)",
                 )
             self.handlers[kind] = found
@@ -169,28 +182,38 @@ class Simulation:
     # What handlers ask of the world, by way of Node.
 
     def set_timer(self, node: Node, name: str, after_ms: float) -> None:
-        handler = getattr(self.algorithm, f"on_timer_{name}", None)
+        handler = self._timer_handlers.get(name) or self._timer_handler(name)
+        if not 0 <= after_ms <= MAX_MS:
+            reason = "in the past" if after_ms < 0 else f"expected 0 to {MAX_MS:g}"
+            raise ProtocolBug(f"{self.algorithm.__name__} set timer {name!r} to {after_ms} ms, {reason}")
+        key = (node.me, name)
+        run = self._timers[key] = object()
+        after_ms *= self._rates.get(node.me, 1.0)
+        if self._given_timers:  # a scenario that says how long single timers run
+            self._timers_set[node.me] += 1
+            after_ms = self._given_timers.get((node.me, self._timers_set[node.me]), after_ms)
+        at = self.agenda.now + max(1, us(after_ms))
+        self.agenda.plan(at, partial(self._time_out, node, key, run, handler))
+
+    def _timer_handler(self, name: str) -> Callable[..., None]:
+        handler: Callable[..., None] | None = getattr(self.algorithm, f"on_timer_{name}", None)
         if handler is None:
             raise ProtocolBug(
                 f"{self.algorithm.__name__} set a timer {name!r} and has no on_timer_{name}",
                 hint=f"define on_timer_{name}(self, io)",
             )
-        if after_ms < 0:
-            raise ProtocolBug(f"{self.algorithm.__name__} set timer {name!r} to {after_ms} ms, in the past")
-        run = self._timers[node.me, name] = object()
-        key, at = (node.me, name), self.agenda.now + max(1, us(after_ms * self._rates.get(node.me, 1.0)))
+        self._timer_handlers[name] = handler
+        return handler
 
-        def fire() -> None:
-            if self._timers.get(key) is run:
-                self.faults.when_awake(node, fired)
+    def _time_out(self, node: Node, key: tuple[int, str], run: object, handler: Callable[..., None]) -> None:
+        if self._timers.get(key) is run:
+            self.faults.when_awake(node, partial(self._fire, node, key, run, handler))
 
-        def fired() -> None:
-            if self._timers.get(key) is run:  # it may have been cancelled while the process stood still
-                del self._timers[key]
-                self.record(events.Fired, node.me, name)
-                self.call(node, handler)
-
-        self.agenda.plan(at, fire)
+    def _fire(self, node: Node, key: tuple[int, str], run: object, handler: Callable[..., None]) -> None:
+        if self._timers.get(key) is run:  # it may have been cancelled while the process stood still
+            del self._timers[key]
+            self.record(events.Fired, node.me, key[1])
+            self.call(node, handler)
 
     def cancel_timer(self, node: Node, name: str) -> None:
         self._timers.pop((node.me, name), None)
@@ -214,11 +237,17 @@ class Simulation:
         return index
 
     def elected(self, node: Node, leader: int, term: int) -> None:
+        if not isinstance(leader, int) or leader not in self.nodes or not isinstance(term, int):
+            raise ProtocolBug(
+                f"{self.algorithm.__name__}: process {node.me} called io.elected({leader!r}, {term!r})",
+                hint="expected the identifier of a process, and a whole number as the term",
+            )
         self.leaders[node.me] = (leader, term)
         if self.log is not None:
             self.record(events.Elected, node.me, leader, term)
 
     def note(self, node: Node, text: str) -> None:
+        self._check_text(text, f"process {node.me} called io.note")
         self.record(events.Noted, node.me, text)
 
     # What the parts of the simulator ask of it.
@@ -237,14 +266,20 @@ class Simulation:
         if self.log is not None:
             text = node.process.status()
             if text != self._status.get(node.me, ""):
+                self._check_text(text, f"status() of process {node.me} gave")
                 self._status[node.me] = text
                 self.record(events.Status, node.me, text)
+
+    def _check_text(self, text: object, what: str) -> None:
+        if not isinstance(text, str):
+            raise ProtocolBug(f"{self.algorithm.__name__}: {what} {text!r}, expected text", hint="use str(...)")
 
     def _trace(self, end: End, ended_at: int) -> Trace | None:
         if self.log is None:
             return None
         algorithm, scenario = self.algorithm, self.scenario
         patience = scenario.patience_ms
+        bound = next(iter(self.nodes.values())).process.longest_delay_ms()
         header = Header(
             vez_trace=events.FORMAT,
             algorithm=scenario.algorithm,
@@ -261,6 +296,8 @@ class Simulation:
             best_wins=getattr(algorithm, "best_wins", False),
             bypass_bound=getattr(algorithm, "bypass_bound", None),
             stay_bound_us=self._stay_bound(),
+            delay_bound_us=None if bound is None else us(bound),
+            drifting=tuple(sorted(process for process, rate in self._rates.items() if rate != 1.0)),
             patience_us=100 * self.message_us if patience is None else us(patience),
         )
         return Trace(header, tuple(self.log))

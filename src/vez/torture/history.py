@@ -58,7 +58,7 @@ def to_trace(lines: list[Line], faults: list[Fault], workers: int, url: str, see
         ids=tuple(range(1, workers + 1)),
         topology="complete",
         seed=seed,
-        end="finished",
+        end="quiet",  # the workers have ended: whoever still waits has waited in vain
         ended_at=events[-1].at if events else 0,
         guarantees=tuple(map(str, GUARANTEES)),
         patience_us=PATIENCE_US,

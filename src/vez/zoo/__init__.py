@@ -8,12 +8,12 @@ subclass that overrides no more than the mistake needs. Imports `vez.algorithms`
 from __future__ import annotations
 
 from vez.errors import UnknownName
-from vez.zoo import coordinators, lamport, maekawa, ricart_agrawala, tokens
+from vez.zoo import coordinators, elections, lamport, maekawa, ricart_agrawala, ring_elections, tokens
 from vez.zoo.specimen import PREFIX, Specimen
 
 ZOO: dict[str, Specimen] = {
     specimen.name: specimen
-    for family in (coordinators, tokens, lamport, ricart_agrawala, maekawa)
+    for family in (coordinators, tokens, lamport, ricart_agrawala, maekawa, ring_elections, elections)
     for specimen in family.SPECIMENS
 }
 

@@ -18,7 +18,7 @@ def test_a_partition_gives_two_leaders(elect, broken, name):
     assert "uniqueness" in broken(run)
 
 
-@pytest.mark.parametrize("name", ["bully", "bully-stable", "luis"])
+@pytest.mark.parametrize("name", ["bully", "bully-stable", "luis", "chang-roberts"])
 def test_and_one_again_when_it_heals(elect, broken, name):
     run = elect(name, n=5, partition=(CUT,), detector=HEARTBEATS, until_ms=300)
     assert "agreement" not in broken(run)

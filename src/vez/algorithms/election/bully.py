@@ -121,5 +121,8 @@ class Bully(core.Election):
         io.cancel_timer("answer")
         io.cancel_timer("coordinator")
 
+    def longest_delay_ms(self) -> float:
+        return self.answer_ms / 2
+
     def status(self) -> str:
         return self.state

@@ -167,5 +167,8 @@ class BullyStable(core.Election):
         io.cancel_timer("answer")
         io.cancel_timer("coordinator")
 
+    def longest_delay_ms(self) -> float:
+        return self.answer_ms / 2
+
     def status(self) -> str:
         return f"{self.state}, born {self.birth}" if self.birth else self.state

@@ -82,6 +82,8 @@ class ChangRoberts(core.Election):
 
     def on_trust(self, peer: int, io: Io) -> None:
         self.suspected -= {peer}
+        if self.leader is not None and peer > self.leader:
+            self._stand(io)  # somebody larger was there all along, beyond a partition perhaps
 
     def _stand(self, io: Io) -> None:
         self.participating = True

@@ -5,8 +5,9 @@ Idea:        Everybody begins as the leader of a group of its own. Leaders look 
              new group. A member that cannot reach its leader founds a group of its own again. So each side
              of a partition gets one leader, and the sides merge when it heals.
 Source:      Garcia-Molina, IEEE TC C-31(1), 1982, section V (the invitation algorithm).
-Assumptions: unique identifiers; a durable counter, so that no group's number is used twice. Delays need no
-             bound for safety; to merge, the waits must be longer than a round trip for a while.
+Assumptions: unique identifiers. Delays need no bound for safety; to merge, the waits must be longer than a
+             round trip for a while. The counter is durable, so that no group's number is used twice; were it
+             forgotten, a number could name two groups of one founder, never of two.
 Guarantees:  one leader per group (the term is the group's number), whatever happens to messages and processes;
              agreement of all who can reach one another, a while after the last fault.
 Messages:    Every `check_ms`: N-1 questions of each leader and the answers, two of each member; a merge of k
@@ -66,7 +67,7 @@ class Invitations(core.Election):
     """Partitions with a leader each, merged by invitation."""
 
     name = "invitation"
-    assumes = (Assumption.UNIQUE_IDS, Assumption.STABLE_STORAGE)
+    assumes = (Assumption.UNIQUE_IDS,)
     guarantees = (Property.UNIQUENESS, Property.TERMINATION)
 
     check_ms: Parameter[float] = 20.0  # between two looks around

@@ -38,8 +38,10 @@ class ItaiRodeh(Election):
     name = "itai-rodeh"
     topology = Ring
     assumes = (Assumption.RELIABLE, Assumption.NO_CRASHES)
+    symmetry = "rotation"
     guarantees = (Property.UNIQUENESS, Property.TERMINATION, Property.VALIDITY)
 
+    size: Parameter[int] = 0  # of the ring, which everybody must know; 0: the processes are counted
     names: Parameter[int] = 0  # how many names there are to draw from; 0: as many as processes
     state: str = IDLE
     round: int = 0
@@ -53,9 +55,8 @@ class ItaiRodeh(Election):
     def on_candidacy(self, message: Candidacy, sender: int, io: Io) -> None:
         if self.state == IDLE:
             self.state = PASSIVE
-        size = len(io.peers) + 1
         unique = message.unique
-        if message.hops == size:
+        if message.hops == self._size(io):
             if self.state == ACTIVE:
                 self._come_home(unique, io)
             return
@@ -83,8 +84,11 @@ class ItaiRodeh(Election):
 
     def _draw(self, io: Io) -> None:
         self.round += 1
-        self.drawn = io.choose(range(1, (self.names or len(io.peers) + 1) + 1))
+        self.drawn = io.choose(range(1, (self.names or self._size(io)) + 1))
         io.send(io.right, Candidacy(self.round, self.drawn, 1, True))
+
+    def _size(self, io: Io) -> int:
+        return self.size or len(io.peers) + 1
 
     def status(self) -> str:
         return f"draws {self.drawn} in round {self.round}" if self.state == ACTIVE else self.state

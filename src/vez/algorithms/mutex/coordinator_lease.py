@@ -36,7 +36,7 @@ class CoordinatorLease(Mutex):
 
     name = "coordinator-lease"
     topology = Star
-    assumes = (Assumption.RELIABLE, Assumption.KNOWN_BOUNDS, Assumption.BOUNDED_STAY)
+    assumes = (Assumption.RELIABLE, Assumption.HUB_STAYS, Assumption.KNOWN_BOUNDS, Assumption.BOUNDED_STAY)
     guarantees = (
         Property.EXCLUSION,
         Property.DEADLOCK_FREEDOM,

@@ -1,0 +1,198 @@
+"""`vez detectors`: failure detectors side by side, under delays, loss, a slow observer and a real crash."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from vez.cli.options import DELAY
+from vez.cli.output import console, print_json, write_file
+from vez.detectors import Settings
+from vez.errors import CannotWrite, Misuse
+from vez.lab.detection import CONDITIONS, Condition, Quality, assess, candidates
+from vez.lab.detection_curves import count, curves
+from vez.lab.detection_plot import plot
+
+CURVE_BEATS = 4000
+CURVE_TRIALS = 40
+"""A point of a curve is looked at less closely than a row of the table: there are hundreds of them."""
+
+
+@click.command(short_help="Compare failure detectors.")
+@click.option(
+    "--delay", type=DELAY, help="Of a heartbeat: exponential(4), pareto(1,1.5), …; replaces the standard cases."
+)
+@click.option("--loss", type=click.FloatRange(0, 1), help="Chance that a heartbeat is lost.")
+@click.option(
+    "--pause", type=click.FloatRange(0, 1000, max_open=True), help="The observer stands still so many ms every second."
+)
+@click.option(
+    "--interval",
+    "interval_ms",
+    type=click.FloatRange(0.01),
+    default=5.0,
+    show_default=True,
+    help="Between heartbeats, ms.",
+)
+@click.option(
+    "--timeout",
+    "timeout_ms",
+    type=click.FloatRange(0),
+    default=15.0,
+    show_default=True,
+    help="heartbeat, and adaptive at first, ms.",
+)
+@click.option(
+    "--step",
+    "step_ms",
+    type=click.FloatRange(0),
+    default=5.0,
+    show_default=True,
+    help="adaptive: longer after each mistake, ms.",
+)
+@click.option(
+    "--threshold",
+    type=click.FloatRange(0, 300, min_open=True),
+    default=8.0,
+    show_default=True,
+    help="phi: suspect above this.",
+)
+@click.option(
+    "--window", type=click.IntRange(2, 100_000), default=100, show_default=True, help="phi: intervals remembered."
+)
+@click.option(
+    "--beats",
+    type=click.IntRange(100, 10_000_000),
+    default=20_000,
+    show_default=True,
+    help="Heartbeats of the long life.",
+)
+@click.option("--trials", type=click.IntRange(1, 100_000), default=200, show_default=True, help="Crashes.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Decides everything random.")
+@click.option(
+    "--plot",
+    "plot_file",
+    type=click.Path(path_type=Path),
+    help="Draw detection time against mistakes to this SVG file.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def detectors(**options: Any) -> None:
+    """Compare failure detectors: how soon a crash is noticed, and how often the living are suspected.
+
+    The measures are those of Chen, Toueg and Aguilera (2002): detection time, mistake rate, mistake duration and
+    query accuracy. Without --delay, --loss and --pause five standard cases are shown.
+
+    \b
+    vez detectors
+    vez detectors --delay "lognormal(2,1)" --loss 0.05 --timeout 30
+    vez detectors --plot detectors.svg
+    """  # fmt: skip
+    settings = Settings(**{name: options[name] for name in Settings.__struct_fields__ if name in options})
+    conditions = _conditions(options)
+    plot_file: Path | None = options["plot_file"]
+    if plot_file is not None and plot_file.suffix.lower() != ".svg":
+        raise Misuse(f"{plot_file}: the plot is an SVG file", hint="give it a name that ends in .svg")
+    if plot_file is not None and not plot_file.parent.is_dir():
+        raise CannotWrite(f"cannot write {plot_file}: there is no folder {plot_file.parent}")
+    steps = len(conditions) * len(candidates(settings)) + (count(conditions, settings) if plot_file else 0)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("measuring", total=steps)
+        found = _assess(settings, conditions, options, lambda: bar.advance(task))
+        if plot_file is not None:
+            drawn = curves(
+                settings, conditions, beats=CURVE_BEATS, trials=CURVE_TRIALS, seed=options["seed"],
+                progress=lambda: bar.advance(task),
+            )  # fmt: skip
+            write_file(plot_file, plot(drawn, settings.interval_ms))
+    if options["as_json"]:
+        print_json(_json(found, settings, conditions, options))
+    else:
+        _print(found, settings, conditions, options)
+
+
+def _conditions(options: dict[str, Any]) -> tuple[Condition, ...]:
+    given = {name: options[name] for name in ("delay", "loss") if options[name] is not None}
+    if options["pause"] is not None:
+        given["pause_ms"] = options["pause"]
+    return (Condition("as given", **given),) if given else CONDITIONS
+
+
+def _assess(
+    settings: Settings, conditions: tuple[Condition, ...], options: dict[str, Any], progress: Callable[[], None]
+) -> list[Quality]:
+    found = []
+    for condition in conditions:
+        for candidate in candidates(settings):
+            measured = assess(
+                candidate, condition, beats=options["beats"], trials=options["trials"], seed=options["seed"]
+            )
+            found.append(measured)
+            progress()
+    return found
+
+
+def _json(
+    found: list[Quality], settings: Settings, conditions: tuple[Condition, ...], options: dict[str, Any]
+) -> dict[str, Any]:
+    return {
+        "settings": {name: getattr(settings, name) for name in settings.__struct_fields__ if name != "tail"},
+        "beats": options["beats"],
+        "trials": options["trials"],
+        "seed": options["seed"],
+        "conditions": [msgspec.structs.asdict(condition) for condition in conditions],
+        "detectors": [msgspec.structs.asdict(quality) for quality in found],
+        "files": {"plot": str(options["plot_file"])} if options["plot_file"] else {},
+    }
+
+
+def _print(
+    found: list[Quality], settings: Settings, conditions: tuple[Condition, ...], options: dict[str, Any]
+) -> None:
+    out = console()
+    out.print(
+        f"[bold]failure detectors[/]  a heartbeat every {settings.interval_ms:g} ms, timeout {settings.timeout_ms:g} "
+        f"ms, φ above {settings.threshold:g}; {options['beats']:,} heartbeats and {options['trials']:,} crashes, "
+        f"seed {options['seed']}"
+    )
+    for condition in conditions:
+        out.print(f"\n[bold]{condition.name}[/]  {_describe(condition)}")
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        table.add_column("detector", no_wrap=True)
+        for title in ("detection ms", "slowest", "mistakes", "per second", "lasting ms", "query accuracy"):
+            table.add_column(title, justify="right", no_wrap=True)
+        for quality in found:
+            if quality.condition == condition.name:
+                table.add_row(quality.detector, *_cells(quality))
+        out.print(table)
+    if options["plot_file"]:
+        click.echo(f"wrote {options['plot_file']}")
+
+
+def _describe(condition: Condition) -> str:
+    parts = [f"delay {condition.delay}"]
+    parts += [f"loss {condition.loss:g}"] if condition.loss else []
+    if condition.pause_ms:
+        parts.append(f"the observer stands still for {condition.pause_ms:g} of every {condition.pause_every_ms:g} ms")
+    return ", ".join(parts)
+
+
+def _cells(quality: Quality) -> list[str]:
+    lasting = "" if quality.mistake_ms is None else f"{quality.mistake_ms:.2f}"
+    style = "green" if not quality.mistakes else "yellow" if quality.query_accuracy > 0.999 else "red"
+    return [
+        f"{quality.detection_ms:.1f}",
+        f"{quality.slowest_detection_ms:.1f}",
+        f"[{style}]{quality.mistakes:,}[/]",
+        f"{quality.mistake_rate:.3g}",
+        lasting,
+        f"{quality.query_accuracy:.6f}",
+    ]

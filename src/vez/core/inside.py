@@ -1,0 +1,101 @@
+"""Inside: one process run inside another, as a part of it.
+
+The inner process is not kept as an object: its fields are, as two tuples of immutable values among the outer one's
+fields (what is durable, and what is not), so that the outer process can be copied, hashed and crashed like any
+other. For one event the inner process is built, its handler run, and its fields are taken back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from vez.core.io import Io
+from vez.core.message import Message
+from vez.core.process import DURABLE, Process, marked, state_fields
+
+T = TypeVar("T")
+
+Atom = int | str | bool | None
+Value = Atom | tuple[Atom, ...] | frozenset[int]
+"""What a field of an inner process may hold."""
+
+
+class Inside:
+    """The world as the inner process sees it: its messages are wrapped, its timers renamed, its elections kept."""
+
+    def __init__(self, io: Io, wrap: Callable[[Message], Message], timer_prefix: str) -> None:
+        self._io = io
+        self._wrap = wrap
+        self._timer_prefix = timer_prefix
+        self.elections: list[tuple[int, int]] = []
+        """What the inner process said with `elected`, for the outer one to act upon."""
+
+    @property
+    def me(self) -> int:
+        return self._io.me
+
+    @property
+    def peers(self) -> tuple[int, ...]:
+        return self._io.peers
+
+    @property
+    def neighbours(self) -> tuple[int, ...]:
+        return self._io.neighbours
+
+    @property
+    def right(self) -> int:
+        return self._io.right
+
+    @property
+    def left(self) -> int:
+        return self._io.left
+
+    @property
+    def hub(self) -> int:
+        return self._io.hub
+
+    def after(self, process: int) -> int:
+        return self._io.after(process)
+
+    def send(self, to: int, message: Message) -> None:
+        self._io.send(to, self._wrap(message))
+
+    def broadcast(self, message: Message) -> None:
+        self._io.broadcast(self._wrap(message))
+
+    def set_timer(self, name: str, after_ms: float) -> None:
+        self._io.set_timer(self._timer_prefix + name, after_ms)
+
+    def cancel_timer(self, name: str) -> None:
+        self._io.cancel_timer(self._timer_prefix + name)
+
+    def choose(self, options: Sequence[T]) -> T:
+        return self._io.choose(options)
+
+    def enter(self, token: int | None = None) -> None:
+        self._io.enter(token)
+
+    def elected(self, leader: int, term: int = 0) -> None:
+        self.elections.append((leader, term))
+
+    def note(self, text: str) -> None:
+        self._io.note(text)
+
+
+def build(kind: type[Process], kept: tuple[Value, ...], forgettable: tuple[Value, ...]) -> Process:
+    """The inner process from its fields; empty tuples make a new one."""
+    durable, volatile = _names(kind)
+    fields: dict[str, Any] = dict(zip(durable, kept, strict=False)) | dict(zip(volatile, forgettable, strict=False))
+    return kind(**fields)
+
+
+def take_apart(process: Process) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
+    """The fields of an inner process: the durable ones and the others."""
+    durable, volatile = _names(type(process))
+    return tuple(getattr(process, name) for name in durable), tuple(getattr(process, name) for name in volatile)
+
+
+def _names(kind: type[Process]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    durable = marked(kind, DURABLE)
+    return durable, tuple(name for name in state_fields(kind) if name not in durable)

@@ -1,0 +1,195 @@
+"""Mistakes in elections among all (`bully`, `bully-stable`, `majority`) and on graphs (`yoyo`)."""
+
+from __future__ import annotations
+
+from vez.algorithms.election import bully, majority
+from vez.algorithms.election.bully import Bully
+from vez.algorithms.election.bully_stable import BullyStable
+from vez.algorithms.election.majority import Majority
+from vez.algorithms.election.yoyo import Up, YoYo
+from vez.core import Io, Property
+from vez.sim.scenario import Crash, Detector, Nemesis, Network
+from vez.zoo.specimen import Specimen, ballot, stand
+
+PROMPT = Network(delay="uniform(0.2, 1)")
+"""Within the bounds that the bullies' timers assume."""
+UNTOLD = Detector(kind="none")
+
+
+class DeafCandidate(Bully):
+    """Hears an objection."""
+
+    name = "zoo:deaf-candidate"
+    wrong = "the timer of the answers runs on after an answer"
+
+    def on_answer(self, message: bully.Answer, sender: int, io: Io) -> None:
+        if self.state == bully.CANDIDATE:
+            self.state = bully.WAITING
+            io.set_timer("coordinator", self.coordinator_ms)
+
+
+class Patient(Bully):
+    """Waits for the winner."""
+
+    name = "zoo:patient"
+    wrong = "whoever was answered waits for ever, although the one who answered may die"
+
+    def on_timer_coordinator(self, io: Io) -> None:
+        """Somebody larger will surely announce itself."""
+
+
+class OldHabits(BullyStable):
+    """Comes back."""
+
+    name = "zoo:old-habits"
+    wrong = "a process that comes back stands at once, as if it had been there all the time"
+
+    def on_recover(self, io: Io) -> None:
+        self._stand(io)
+
+
+class ForgottenVote(Majority):
+    """Votes."""
+
+    name = "zoo:forgotten-vote"
+    wrong = "the vote is not durable"
+
+    voted_for: int | None = None
+
+
+class EvenSplit(Majority):
+    """Counts."""
+
+    name = "zoo:even-split"
+    wrong = "half of the weight is taken for a majority"
+
+    def _count(self, io: Io) -> None:
+        if 2 * len(self.votes) >= len(io.peers) + 1 and self.state == majority.CANDIDATE:
+            self.state = majority.LEADER
+            self.leader = io.me
+            io.cancel_timer("campaign")
+            io.elected(io.me, self.term)
+            self.on_timer_heartbeat(io)
+
+
+class LateVotes(Majority):
+    """Counts what comes."""
+
+    name = "zoo:late-votes"
+    wrong = "votes of earlier terms are counted in this one"
+
+    def on_vote(self, message: majority.Vote, sender: int, io: Io) -> None:
+        if self.state == majority.CANDIDATE:
+            self.votes |= {sender}
+            self._count(io)
+
+
+class Pruner(YoYo):
+    """Prunes."""
+
+    name = "zoo:pruner"
+    wrong = "of several edges that brought the same value all are pruned, not all but one"
+
+    def _answer(self, io: Io) -> None:
+        counts = [value for _, value in self.values]
+        doubled = {peer for peer, value in self.values if counts.count(value) > 1}
+        self.values = tuple((peer, value) for peer, value in self.values if peer not in doubled)
+        for peer in sorted(doubled):
+            io.send(peer, Up(True, True, self.round))
+        if self.values or not doubled:
+            super()._answer(io)
+        else:
+            self.above = frozenset()
+            self.below = frozenset(peer for peer, vote, pruned in self.votes if vote and not pruned)
+            if self.below:
+                self._next_round(io)
+
+
+SLOW = Network(delay="uniform(0.5, 8)")
+CALM = {"heartbeat_ms": 9.0, "patience_ms": 30.0}
+HASTY = {"heartbeat_ms": 4.0, "patience_ms": 12.0, "spread_ms": 2}
+"""A question and its answer may take longer than a candidate waits, so that terms meet."""
+RESTARTS = tuple(Crash(process=2, at_ms=at, recover_ms=at + 0.1) for at in (1.0, 2.5, 4.0, 5.5, 7.0, 8.5))
+"""Process 2 restarts again and again, with all that is durable."""
+
+SPECIMENS = (
+    Specimen(
+        algorithm=DeafCandidate,
+        honest=Bully,
+        breaks=Property.UNIQUENESS,
+        teaches="What an answer must undo.",
+        answer=(
+            "The answer makes the candidate wait, but the timer that would make it leader is still running and fires. "
+            "A state and its timers change together."
+        ),
+        world=ballot(DeafCandidate, 4, network=PROMPT, detector=UNTOLD, crash=(Crash(process=4),)),
+    ),
+    Specimen(
+        algorithm=Patient,
+        honest=Bully,
+        breaks=Property.TERMINATION,
+        teaches="An answer is not a promise.",
+        answer=(
+            "The larger process answers and dies before it announces itself. Whoever it silenced waits for an "
+            "announcement that will never come. The wait needs a timer, after which one stands again."
+        ),
+        world=ballot(
+            Patient, 4, network=PROMPT, detector=UNTOLD, crash=(Crash(process=4), Crash(process=3, at_ms=2.5))
+        ),
+    ),
+    Specimen(
+        algorithm=OldHabits,
+        honest=BullyStable,
+        breaks=Property.STABILITY,
+        teaches="Who comes back has to ask first.",
+        answer=(
+            "The returning process has forgotten its birth and stands as a founder. With a large identifier it deposes "
+            "a leader that had not failed. It must ask who is there, and be younger than all of them."
+        ),
+        world=ballot(OldHabits, 4, network=PROMPT, nemesis=Nemesis(crashes=2, recoveries=2, within_ms=60)),
+    ),
+    Specimen(
+        algorithm=ForgottenVote,
+        honest=Majority,
+        breaks=Property.UNIQUENESS,
+        teaches="What a crash must not erase.",
+        answer=(
+            "A process votes, crashes, comes back in the same term (which is durable) without its vote, and votes for "
+            "another: two majorities in one term. The vote must be on disk before it is sent."
+        ),
+        world=ballot(ForgottenVote, 3, network=SLOW, until_ms=28, parameters=CALM, crash=RESTARTS, elect=stand(1, 3)),
+    ),
+    Specimen(
+        algorithm=EvenSplit,
+        honest=Majority,
+        breaks=Property.UNIQUENESS,
+        teaches="More than half is not at least half.",
+        answer=(
+            "Of four votes two are taken for enough, and there are two such pairs without a common member. Only sets "
+            "of more than half always meet."
+        ),
+        world=ballot(EvenSplit, 4, network=SLOW, until_ms=28, parameters=CALM, elect=stand(1, 2)),
+    ),
+    Specimen(
+        algorithm=LateVotes,
+        honest=Majority,
+        breaks=Property.UNIQUENESS,
+        teaches="Why every message carries its term.",
+        answer=(
+            "A vote given in an earlier term arrives late and is counted in this one, in which its sender has voted "
+            "for another. Old terms must be dropped."
+        ),
+        world=ballot(LateVotes, 3, network=SLOW, until_ms=60, parameters=HASTY, elect=stand(1, 2)),
+    ),
+    Specimen(
+        algorithm=Pruner,
+        honest=YoYo,
+        breaks=Property.AGREEMENT,
+        teaches="What must not be cut while cutting.",
+        answer=(
+            "Two edges bring the same value and both are pruned; with them goes the only way between two parts of the "
+            "graph. One of each value must stay."
+        ),
+        world=ballot(Pruner, 6, edges=((1, 3), (1, 4), (3, 5), (4, 5), (2, 5), (2, 6))),
+    ),
+)

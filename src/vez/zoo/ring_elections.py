@@ -1,0 +1,166 @@
+"""Mistakes in elections on rings (`ring-collect`, `chang-roberts`, `franklin`, `tournament`, …)."""
+
+from __future__ import annotations
+
+from vez.algorithms.election import dolev_klawe_rodeh, franklin, itai_rodeh, ring_collect, tournament
+from vez.algorithms.election.chang_roberts import ChangRoberts
+from vez.algorithms.election.dolev_klawe_rodeh import DolevKlaweRodeh
+from vez.algorithms.election.franklin import Franklin
+from vez.algorithms.election.itai_rodeh import ItaiRodeh
+from vez.algorithms.election.ring_collect import RingCollect
+from vez.algorithms.election.tournament import Tournament
+from vez.core import Io, Property
+from vez.sim.scenario import Nemesis
+from vez.zoo.specimen import Specimen, ballot
+
+
+class StrawPoll(RingCollect):
+    """Reads the first list that comes."""
+
+    name = "zoo:straw-poll"
+    wrong = "a process decides by the first list that it sees, which need not hold all names"
+
+    def on_collect(self, message: ring_collect.Collect, sender: int, io: Io) -> None:
+        self._decide(min((*message.names, io.me)), io)
+        if message.names[0] != io.me:
+            io.send(io.right, ring_collect.Collect((*message.names, io.me)))
+
+
+class LostCandidacy(ChangRoberts):
+    """Hears of a death."""
+
+    name = "zoo:lost-candidacy"
+    wrong = "only the death of a known leader starts an election again, not one that may have taken a candidacy along"
+
+    def on_suspect(self, peer: int, io: Io) -> None:
+        self.suspected |= {peer}
+        if peer == self.leader:
+            self._stand(io)
+
+
+class OutOfStep(Franklin):
+    """Compares what it hears."""
+
+    name = "zoo:out-of-step"
+    wrong = "a message of a later round is taken for one of this round"
+
+    def on_candidate(self, message: franklin.Candidate, sender: int, io: Io) -> None:
+        super().on_candidate(
+            franklin.Candidate(message.candidate, min(message.round, self.round or 1), message.rightward), sender, io
+        )
+
+
+class HalfWay(Tournament):
+    """Counts the replies."""
+
+    name = "zoo:half-way"
+    wrong = "who has beaten a quarter of the ring on each side leads, although that leaves a half unasked"
+
+    def on_reply(self, message: tournament.Reply, sender: int, io: Io) -> None:
+        super().on_reply(message, sender, io)
+        if self.state == tournament.CANDIDATE and 2 << self.phase > len(io.peers):
+            self.state = tournament.LEADER
+            io.elected(io.me)
+            io.send(io.right, tournament.Elected(io.me))
+
+
+class Keepsake(DolevKlaweRodeh):
+    """Survives a phase."""
+
+    name = "zoo:keepsake"
+    wrong = "a survivor goes on with its own identifier instead of the one for which it stands now"
+
+    def on_second(self, message: dolev_klawe_rodeh.Second, sender: int, io: Io) -> None:
+        if self.state == dolev_klawe_rodeh.RELAY:
+            io.send(io.right, message)
+        elif self.neighbour > max(self.held, message.candidate):
+            io.send(io.right, dolev_klawe_rodeh.First(self.held))
+        else:
+            self.state = dolev_klawe_rodeh.RELAY
+
+
+class Lookalike(ItaiRodeh):
+    """Recognises its own message."""
+
+    name = "zoo:lookalike"
+    wrong = "a message with one's own name is taken for one's own message, although somebody else may have drawn it too"
+
+    def on_candidacy(self, message: itai_rodeh.Candidacy, sender: int, io: Io) -> None:
+        if self.state == itai_rodeh.ACTIVE and (message.round, message.name) == (self.round, self.drawn):
+            self._come_home(message.unique, io)
+        else:
+            super().on_candidacy(message, sender, io)
+
+
+SPECIMENS = (
+    Specimen(
+        algorithm=StrawPoll,
+        honest=RingCollect,
+        breaks=Property.AGREEMENT,
+        teaches="A decision needs the whole evidence.",
+        answer=(
+            "The list that comes first names only the processes between its starter and this one. Everybody decides "
+            "by another part of the ring. Only a list that has come home holds all names."
+        ),
+        world=ballot(StrawPoll, 4),
+    ),
+    Specimen(
+        algorithm=LostCandidacy,
+        honest=ChangRoberts,
+        breaks=Property.TERMINATION,
+        teaches="What a crash can take along.",
+        answer=(
+            "The process that died held the only candidacy that was still under way, and nobody had a leader whose "
+            "death could be noticed: all wait for an announcement that will never come. Whoever takes part must stand "
+            "again when it learns of a death."
+        ),
+        world=ballot(LostCandidacy, 4, nemesis=Nemesis(crashes=1, within_ms=4)),
+    ),
+    Specimen(
+        algorithm=OutOfStep,
+        honest=Franklin,
+        breaks=Property.TERMINATION,
+        teaches="Neighbours need not be in the same round.",
+        answer=(
+            "A neighbour that has its two messages already sends the next round's. Taken for this round's it "
+            "overwrites or is compared too early, and one is missing in the next round: somebody waits for ever. Keep "
+            "early messages until their round."
+        ),
+        world=ballot(OutOfStep, 6),
+    ),
+    Specimen(
+        algorithm=HalfWay,
+        honest=Tournament,
+        breaks=Property.UNIQUENESS,
+        teaches="How far one must look to have seen everything.",
+        answer=(
+            "Two replies of phase k say that nobody within 2^k on either side is larger. That is the whole ring only "
+            "if 2·2^k + 1 is at least n; here it is believed at half of that, and two processes that are far apart "
+            "both lead. The honest one waits until its own probe comes home."
+        ),
+        world=ballot(HalfWay, 8, ids=(8, 1, 2, 3, 7, 4, 5, 6)),
+    ),
+    Specimen(
+        algorithm=Keepsake,
+        honest=DolevKlaweRodeh,
+        breaks=Property.VALIDITY,
+        teaches="In whose place a process stands.",
+        answer=(
+            "A process survives because its left neighbour holds the largest of three identifiers, and it must take "
+            "that one over: the neighbour itself becomes a relay. It keeps its own, the largest dies out, and one wins "
+            "that should not."
+        ),
+        world=ballot(Keepsake, 4),
+    ),
+    Specimen(
+        algorithm=Lookalike,
+        honest=ItaiRodeh,
+        breaks=Property.UNIQUENESS,
+        teaches="A drawn name is not an identity.",
+        answer=(
+            "Two processes have drawn the same name. Each takes the other's message for its own, come home with a "
+            "clean mark, and leads. Only the number of hops tells that a message has been all the way round."
+        ),
+        world=ballot(Lookalike, 4, parameters={"names": 3}),
+    ),
+)

@@ -1,0 +1,118 @@
+"""Detectors under an algorithm: fed by heartbeats that nobody counts, seen as suspicion and trust."""
+
+from __future__ import annotations
+
+import pytest
+
+from vez.algorithms import find
+from vez.core.trace import Crashed, Delivered, Sent, Suspected, Trusted
+from vez.sim import Scenario, simulate
+from vez.sim.scenario import Crash, Detector, Network, Partition, Pause, dumps, loads
+
+KINDS = ("heartbeat", "adaptive", "phi")
+
+
+def run(**parts):
+    return simulate(Scenario(algorithm="luis", **{"n": 3, "until_ms": 200, **parts}), find("luis"), explain=True)
+
+
+def words(found):
+    return [
+        ("suspect" if isinstance(event, Suspected) else "trust", event.at / 1000, event.process, event.peer)
+        for event in found.trace
+        if isinstance(event, Suspected | Trusted)
+    ]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_crash_is_noticed_by_everybody_and_a_return_too(kind):
+    found = run(detector=Detector(kind=kind), crash=(Crash(process=3, at_ms=52, recover_ms=120),))
+    told = words(found)
+    assert sorted(word[:1] + word[2:] for word in told) == [
+        ("suspect", 1, 3), ("suspect", 2, 3), ("trust", 1, 3), ("trust", 2, 3),
+    ]  # fmt: skip
+    assert all(52 < at < 120 for word, at, _, _ in told if word == "suspect")
+    assert all(120 < at < 130 for word, at, _, _ in told if word == "trust")
+
+
+def test_heartbeat_suspects_one_timeout_after_the_last_arrival():
+    found = run(detector=Detector(kind="heartbeat", interval_ms=5, timeout_ms=15), crash=(Crash(process=3, at_ms=52),))
+    assert words(found) == [("suspect", 66.001, 1, 3), ("suspect", 66.001, 2, 3)]  # sent at 50, arrived at 51
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nobody_errs_on_a_steady_network(kind):
+    assert words(run(detector=Detector(kind=kind))) == []
+
+
+def test_heartbeats_are_counted_apart_and_leave_no_trace():
+    found = run(detector=Detector(kind="heartbeat"))
+    assert found.messages == {}
+    assert found.beats == 41 * 3 * 2  # at 0, 5, …, 200 ms, from each to both others
+    assert not any(isinstance(event, Sent | Delivered) for event in found.trace)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_heartbeats_do_not_shift_the_algorithms_chances(kind):
+    network = Network(delay="exponential(1)", loss=0.2)
+    plain, watched = (
+        simulate(
+            Scenario(algorithm="chang-roberts", n=5, network=network, until_ms=30, detector=Detector(kind=choice, timeout_ms=1e6, threshold=300)),
+            find("chang-roberts"),
+        )
+        for choice in ("none", kind)
+    )  # fmt: skip
+    sent = [[event for event in found.trace if isinstance(event, Sent | Delivered)] for found in (plain, watched)]
+    assert sent[0] == sent[1]
+
+
+def test_a_partition_looks_like_death_and_healing_like_resurrection():
+    found = run(
+        detector=Detector(kind="heartbeat"), partition=(Partition(at_ms=50, until_ms=100, groups=((1, 2), (3,))),)
+    )
+    told = words(found)
+    assert {word[2:] for word in told if word[0] == "suspect"} == {(1, 3), (2, 3), (3, 1), (3, 2)}
+    assert {word[2:] for word in told if word[0] == "trust"} == {(1, 3), (2, 3), (3, 1), (3, 2)}
+
+
+def test_a_slow_process_is_suspected_and_suspects_everybody_when_it_wakes():
+    found = run(detector=Detector(kind="heartbeat"), pause=(Pause(process=2, at_ms=50, for_ms=40),))
+    told = words(found)
+    assert {(word, who, whom) for word, at, who, whom in told if at < 90} == {("suspect", 1, 2), ("suspect", 3, 2)}
+    assert {(word, who, whom) for word, at, who, whom in told if at == 90} == {
+        ("suspect", 2, 1), ("suspect", 2, 3), ("trust", 2, 1), ("trust", 2, 3),
+    }  # fmt: skip
+
+
+def test_adaptive_errs_less_and_less_where_fixed_errs_for_ever():
+    network = Network(delay="exponential(4)")
+    count = {
+        kind: len(words(run(detector=Detector(kind=kind, timeout_ms=12), network=network, until_ms=4000)))
+        for kind in ("heartbeat", "adaptive")
+    }
+    assert count["adaptive"] * 4 < count["heartbeat"]
+
+
+def test_a_process_that_is_dead_from_the_start_is_noticed():
+    found = run(detector=Detector(kind="heartbeat"), crash=(Crash(process=3),))
+    assert {word[2:] for word in words(found)} == {(1, 3), (2, 3)}
+    assert any(isinstance(event, Crashed) for event in found.trace)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_run_can_be_written_down_without_its_detector(kind):
+    """For shrinking: what the detector said becomes part of the scenario, and the run is the same."""
+    found = run(
+        detector=Detector(kind=kind, timeout_ms=9),
+        network=Network(delay="exponential(3)"),
+        crash=(Crash(process=2, at_ms=70),),
+    )
+    assert found.explicit is not None
+    assert found.explicit.detector.kind == "none"
+    again = simulate(found.explicit, find("luis"))
+    assert again.trace.events == found.trace.events
+
+
+def test_scenario_files_name_the_detector_and_its_settings():
+    scenario = Scenario(algorithm="luis", detector=Detector(kind="phi", threshold=3, tail="exponential", interval_ms=2))
+    assert loads(dumps(scenario)) == scenario
