@@ -26,9 +26,16 @@ ALLOWED = {
     "zoo": {"algorithms", "core", "errors", "sim"},
     "lab": {"algorithms", "check", "core", "detectors", "draw", "errors", "properties", "sim", "zoo"},
     "analysis": {"algorithms", "core", "errors", "properties", "sim"},
+    "engines": {"errors"},
+    "requests": {"engines", "errors"},
+    "client": {"engines", "errors", "requests"},
+    "aio": {"engines", "errors", "requests"},
+    "fence": {"errors"},
+    "testing": {"aio", "client", "engines", "errors"},
+    "torture": {"client", "core", "engines", "errors", "properties"},
     "cli": {
-        "algorithms", "analysis", "check", "core", "detectors", "draw", "errors", "lab", "properties", "sim", "threads",
-        "zoo", "__version__",
+        "aio", "algorithms", "analysis", "check", "client", "core", "detectors", "draw", "engines", "errors", "lab",
+        "properties", "sim", "threads", "torture", "zoo", "__version__",
     },
 }  # fmt: skip
 FORBIDDEN = {"asyncio", "socket", "time", "random", "logging", "threading", "datetime", "secrets", "os", "subprocess"}

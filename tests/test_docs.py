@@ -34,7 +34,9 @@ def run_console(body: str, options: str, folder: Path) -> int:
         arguments = shlex.split(line)
         if arguments[0] in ("vez", ".venv/bin/vez"):
             arguments[:1] = [sys.executable, "-m", "vez"]
-        environment = os.environ | {"COLUMNS": "120"}
+        elif arguments[0] == "python":
+            arguments[0] = sys.executable
+        environment = os.environ | {"COLUMNS": "120", "VEZ_DIR": str(folder / "turns")}
         done = subprocess.run(
             arguments, cwd=folder, capture_output=True, text=True, env=environment, check=False, timeout=120
         )
@@ -57,9 +59,11 @@ def test_what_a_page_shows_is_true(page: Path, tmp_path: Path) -> None:
         elif language == "console":
             assert run_console(body, options, tmp_path), f"{page}: a console block without a command"
         elif language == "python":
+            environment = os.environ | {"VEZ_DIR": str(tmp_path / "turns")}
             done = subprocess.run(
-                [sys.executable, "-c", body], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120
-            )
+                [sys.executable, "-c", body],
+                cwd=tmp_path, capture_output=True, text=True, env=environment, check=False, timeout=120,
+            )  # fmt: skip
             assert done.returncode == 0, f"{page}:\n{body}\n{done.stderr}"
 
 

@@ -11,7 +11,69 @@ Who may import whom (`tests/test_architecture.py` holds it):
     threads     programs over shared memory    errors
     check       every interleaving             core, properties, sim, threads, errors
     lab         runs, sweeps, shrinking        all of the above
+    engines     where turns are kept           errors
+    client      locks and leaders, threads     engines, errors
+    aio         the same for tasks             engines, errors
+    fence       guards of the protected side   errors
+    testing     conformance and fixtures       client, aio, engines, errors
+    torture     real processes, real faults    client, engines, core, properties, errors
     cli         the command line               all of the above
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from vez import aio
+    from vez.client import Client, Grant, Leadership, Lock, connect, lock
+    from vez.errors import (
+        AlreadyHeld,
+        CorruptState,
+        Deadlock,
+        EngineUnavailable,
+        LockTimeout,
+        OwnershipLost,
+        StaleToken,
+        VezError,
+    )
+
 __version__ = "0.1.0"
+
+_HOMES = {
+    "vez.client": ("Client", "Grant", "Leadership", "Lock", "connect", "lock"),
+    "vez.errors": (
+        "AlreadyHeld", "CorruptState", "Deadlock", "EngineUnavailable", "LockTimeout", "OwnershipLost", "StaleToken",
+        "VezError",
+    ),
+}  # fmt: skip
+_home = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "AlreadyHeld",
+    "Client",
+    "CorruptState",
+    "Deadlock",
+    "EngineUnavailable",
+    "Grant",
+    "Leadership",
+    "Lock",
+    "LockTimeout",
+    "OwnershipLost",
+    "StaleToken",
+    "VezError",
+    "aio",
+    "connect",
+    "lock",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Loaded when first used, so that `import vez` and `vez --help` cost nothing."""
+    if name in ("aio", "errors", "fence"):
+        return import_module(f"vez.{name}")
+    if name not in _home:
+        raise AttributeError(f"module 'vez' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_home[name]), name)
+    return value

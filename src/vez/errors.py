@@ -15,10 +15,14 @@ class VezError(Exception):
     """The base of all errors that vez raises on purpose."""
 
     exit_code = 70  # EX_SOFTWARE
+    definite = True
+    """Whether the outcome is known: after a definite error nothing was done, or all of it was undone."""
 
-    def __init__(self, message: str, *, hint: str = "") -> None:
+    def __init__(self, message: str, *, hint: str = "", definite: bool | None = None) -> None:
         super().__init__(message)
         self.hint = hint
+        if definite is not None:
+            self.definite = definite
 
     def __str__(self) -> str:
         text = super().__str__()
@@ -115,6 +119,49 @@ class BadHandler(ProtocolBug):
 
 class NotDeterministic(ProtocolBug):
     """A handler that did two different things in the same state with the same event."""
+
+
+class AlreadyHeld(Misuse):
+    """A client asked for what it holds itself, and would have waited for itself for ever."""
+
+
+class EngineUnavailable(VezError):
+    """The engine cannot do its work: no such directory, a network file system, a server out of reach."""
+
+    exit_code = 69  # EX_UNAVAILABLE
+
+
+class CorruptState(BadData):
+    """What the engine wrote down is damaged. Nothing is granted from it, for a token could be issued twice."""
+
+
+class LockTimeout(VezError, TimeoutError):
+    """The time given for waiting is over. Definite: the request has left the queue and holds nothing."""
+
+    exit_code = 75  # EX_TEMPFAIL
+
+
+class Deadlock(VezError):
+    """Waiting would close a cycle of holders who wait for each other; this request was refused instead."""
+
+    exit_code = 75
+
+    def __init__(self, message: str, *, cycle: tuple[str, ...] = (), hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.cycle = cycle
+        """Who holds what and waits for what, one line a participant."""
+
+
+class OwnershipLost(VezError):
+    """The lock or the leadership is gone: it was broken, deposed, or could no longer be proved."""
+
+    exit_code = 76  # EX_PROTOCOL
+
+
+class StaleToken(VezError):
+    """The protected side has seen a newer token; this write came too late and was refused."""
+
+    exit_code = 76
 
 
 def article(word: str) -> str:

@@ -22,6 +22,14 @@ from vez import __version__
 from vez.errors import UnknownName, VezError
 
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
+    "Take turns": {
+        "run": ("vez.cli.run:run", "Run a command while holding a lock, a permit or a leadership."),
+        "status": ("vez.cli.status:status", "Who holds what, who waits, and for how long."),
+        "break": ("vez.cli.break_lock:break_lock", "Take a lock from its holder by force; recorded."),
+        "elect": ("vez.cli.elect:elect", "Stand as a candidate, and lead until interrupted."),
+        "observe": ("vez.cli.observe:observe", "Print each new leader of an election."),
+        "torture": ("vez.cli.torture:torture", "Kill, pause and fork real workers of an engine; judge what happened."),
+    },
     "See how it works": {
         "algorithms": ("vez.cli.algorithms:algorithms", "What exists: topology, assumptions, guarantees, source."),
         "sim": ("vez.cli.sim:sim", "Run an algorithm in virtual time, with faults; judge, measure and draw it."),
@@ -108,9 +116,9 @@ class App(click.Group):
 def app() -> None:
     """Whose turn is it? Locks, leaders, and every textbook algorithm of coordination.
 
-    Exit codes: 0 all is well, 1 a property is broken, 64 wrong usage, 65 bad data, 66 no such file,
-    70 a bug in vez (VEZ_DEBUG=1 shows where), 73 cannot write, 74 standard output failed, 130 interrupted,
-    143 terminated.
+    Exit codes: 0 all is well, 1 a property is broken, 64 wrong usage, 65 bad data, 66 no such file, 69 engine
+    unavailable, 70 a bug in vez (VEZ_DEBUG=1 shows where), 73 cannot write, 74 standard output failed, 75 not granted
+    in time, 76 lock lost, 130 interrupted, 143 terminated.
     """
 
 

@@ -1,0 +1,324 @@
+"""Locks for programs on one machine: vez beside what people pick today, with real servers, in one run.
+
+Clients and servers are pinned: clients to the first core, servers to the last, in the uncontended part; in the
+contended part everything shares all cores, as it would. Placement alone changes a loopback round trip severalfold,
+so numbers of two runs on different machines cannot be compared; ratios within one run can. Contended, what counts is
+hand-overs between processes: one that takes the lock again and again has handed nothing over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import fcntl
+import multiprocessing
+import os
+import resource
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from mmap import mmap
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import vez
+from vez.testing.servers import Missing, postgres_server, redis_server
+
+Take = Callable[[], AbstractContextManager[Any]]
+ROUNDS = 3
+SECONDS = 0.5
+CONTENDED_SECONDS = 2.0
+KILLS = 7
+SPAWN = multiprocessing.get_context("spawn")
+
+
+def taker(kind: str, where: dict[str, str]) -> Take:
+    """A function that takes the lock, in the way that each library's documentation shows."""
+    folder = where["folder"]
+    if kind == "vez file:":
+        client = vez.connect(f"file://{folder}/vez")
+        return lambda: client.lock("bench")
+    if kind == "vez memory:":
+        memory = vez.connect("memory:bench")
+        return lambda: memory.lock("bench")
+    if kind == "flock(2)":
+        return _bare(folder)
+    if kind == "portalocker":
+        import portalocker
+
+        return lambda: portalocker.Lock(f"{folder}/portalocker", "w", timeout=60)
+    if kind == "filelock":
+        import filelock
+
+        lock = filelock.FileLock(f"{folder}/filelock")
+        return lambda: lock.acquire()
+    if kind == "tooz file":
+        from tooz import coordination
+
+        coordinator = coordination.get_coordinator(f"file://{folder}/tooz", f"{os.getpid()}".encode())
+        coordinator.start()
+        tooz = coordinator.get_lock(b"bench")
+        return lambda: tooz
+    if kind == "redis-py Lock":
+        import redis
+
+        server = redis.Redis("127.0.0.1", int(where["redis"]))
+        return lambda: server.lock("bench", timeout=30)
+    if kind == "psycopg advisory":
+        return _advisory(where["postgres"])
+    raise ValueError(kind)
+
+
+def _bare(folder: str) -> Take:
+    handle = os.open(f"{folder}/flock", os.O_RDWR | os.O_CREAT)
+
+    @contextmanager
+    def take() -> Iterator[None]:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(handle, fcntl.LOCK_UN)
+
+    return take
+
+
+def _advisory(url: str) -> Take:
+    import psycopg
+
+    cursor = psycopg.connect(url, autocommit=True).cursor()
+
+    @contextmanager
+    def take() -> Iterator[None]:
+        cursor.execute("SELECT pg_advisory_lock(7)")
+        try:
+            yield
+        finally:
+            cursor.execute("SELECT pg_advisory_unlock(7)")
+
+    return take
+
+
+# Uncontended: acquire plus release
+
+
+def alone(kind: str, where: dict[str, str], seconds: float, answer: Connection) -> None:
+    """How many pairs a second, pinned to the first core."""
+    os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    take = taker(kind, where)
+    with take():
+        pass
+    count, begun = 0, time.perf_counter()
+    while (passed := time.perf_counter() - begun) < seconds:
+        for _ in range(20):
+            with take():
+                pass
+        count += 20
+    answer.send(count / passed)
+
+
+def _ask(target: Callable[..., None], *arguments: Any) -> Any:
+    mine, theirs = SPAWN.Pipe()
+    process = SPAWN.Process(target=target, args=(*arguments, theirs), daemon=True)
+    process.start()
+    theirs.close()
+    try:
+        return mine.recv()
+    finally:
+        process.join()
+        mine.close()
+
+
+def uncontended(kinds: list[str], where: dict[str, str]) -> None:
+    """The best of some rounds; within a round all take turns."""
+    best = dict.fromkeys(kinds, 0.0)
+    for _ in range(ROUNDS):
+        for kind in kinds:
+            best[kind] = max(best[kind], _ask(alone, kind, where, SECONDS))
+    mine = best["vez file:"]
+    print("acquire plus release, one client, nobody else          a second   vez file: is")
+    for kind in kinds:
+        print(f"  {kind:44} {best[kind]:17,.0f} {mine / best[kind]:10.2f} ×")
+
+
+# Contended: hand-overs
+
+
+def contend(kind: str, where: dict[str, str], me: int, board: str, answer: Connection) -> None:
+    """Take turns until the time is up; count the turns, and those that came from another process."""
+    take = taker(kind, where)
+    with Path(board).open("r+b") as file, mmap(file.fileno(), 4096) as shared:
+        answer.send("ready")
+        until = answer.recv()
+        turns = hand_overs = 0
+        while time.monotonic() < until:
+            with take():
+                hand_overs += shared[0] != me
+                shared[0] = me
+            turns += 1
+        answer.send((turns, hand_overs))
+
+
+def contended(kinds: list[str], where: dict[str, str], count: int) -> None:
+    """So many processes at one lock."""
+    print(
+        f"contended, {count} processes                    hand-overs/s   turns/s   least served / most   vez file: is"
+    )
+    rates: dict[str, float] = {}
+    for kind in kinds:
+        board = f"{where['folder']}/board"
+        Path(board).write_bytes(bytes(4096))
+        pipes = [SPAWN.Pipe() for _ in range(count)]
+        processes = [
+            SPAWN.Process(target=contend, args=(kind, where, number + 1, board, pipe[1]), daemon=True)
+            for number, pipe in enumerate(pipes)
+        ]
+        for process in processes:
+            process.start()
+        for pipe in pipes:
+            pipe[0].recv()
+        until = time.monotonic() + CONTENDED_SECONDS
+        for pipe in pipes:
+            pipe[0].send(until)
+        results = [pipe[0].recv() for pipe in pipes]
+        for process in processes:
+            process.join()
+        turns = [turn for turn, _ in results]
+        rates[kind] = sum(over for _, over in results) / CONTENDED_SECONDS
+        fairness = f"{min(turns)} / {max(turns)}"
+        ratio = rates["vez file:"] / rates[kind] if rates[kind] else float("inf")
+        total = sum(turns) / CONTENDED_SECONDS
+        print(f"  {kind:40} {rates[kind]:14,.0f} {total:9,.0f} {fairness:>21} {ratio:10.2f} ×", flush=True)
+
+
+# From SIGKILL to the next holder
+
+
+def hold(kind: str, where: dict[str, str], answer: Connection) -> None:
+    """Hold until killed."""
+    with taker(kind, where)():
+        answer.send("inside")
+        signal.pause()
+
+
+def follow(kind: str, where: dict[str, str], answer: Connection) -> None:
+    """Wait, and say when it was granted."""
+    take = taker(kind, where)
+    answer.send("waiting")
+    with take():
+        answer.send(time.monotonic())
+
+
+def takeover(kinds: list[str], where: dict[str, str]) -> None:
+    """Milliseconds from the killing of the holder to the next."""
+    print("from SIGKILL of the holder to the next holder            median ms   worst ms")
+    for kind in kinds:
+        delays = []
+        for _ in range(KILLS):
+            one, other = SPAWN.Pipe(), SPAWN.Pipe()
+            holder = SPAWN.Process(target=hold, args=(kind, where, one[1]), daemon=True)
+            holder.start()
+            one[0].recv()
+            waiter = SPAWN.Process(target=follow, args=(kind, where, other[1]), daemon=True)
+            waiter.start()
+            other[0].recv()
+            time.sleep(0.1)  # it has said that it will ask; give it time to be in the queue
+            killed = time.monotonic()
+            os.kill(holder.pid or 0, signal.SIGKILL)
+            delays.append((other[0].recv() - killed) * 1000)
+            holder.join()
+            waiter.join()
+        delays.sort()
+        print(f"  {kind:44} {delays[len(delays) // 2]:17.2f} {delays[-1]:10.2f}", flush=True)
+
+
+# Growth
+
+
+def waiters(folder: str, count: int, answer: Connection) -> None:
+    """Tasks that wait in one process: what each costs."""
+
+    async def run() -> tuple[float, float, float]:
+        async with vez.aio.connect(f"file://{folder}/many") as client:
+            grant = await client.lock("many").acquire()
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+            async def wait() -> None:
+                async with client.lock("many"):
+                    pass
+
+            begun = time.perf_counter()
+            tasks = [asyncio.create_task(wait()) for _ in range(count)]
+            while len((await client.inspect("many")).queue) < count:
+                await asyncio.sleep(0.01)
+            queued = time.perf_counter() - begun
+            memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+            begun = time.perf_counter()
+            await grant.release()
+            await asyncio.gather(*tasks)
+            return queued / count * 1e6, memory / count, (time.perf_counter() - begun) / count * 1e6
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 4 * count + 100)), hard))
+    answer.send(asyncio.run(run()))
+
+
+def many_names(folder: str, count: int, answer: Connection) -> None:
+    """One client that goes round many names: what a pair costs."""
+    client = vez.connect(f"file://{folder}/names")
+    names = [f"name-{number}" for number in range(count)]
+    for name in names:
+        with client.lock(name):
+            pass
+    rounds = max(1, 5000 // count)
+    begun = time.perf_counter()
+    for _ in range(rounds):
+        for name in names:
+            with client.lock(name):
+                pass
+    answer.send((time.perf_counter() - begun) / (rounds * count) * 1e6)
+
+
+def growth(folder: str) -> None:
+    """The cost of a waiter with their number, and of a pair with the number of names."""
+    print("waiting tasks on file:      µs to queue   KiB of memory   µs to be served, each")
+    for count in (10, 100, 1000):
+        queued, memory, served = _ask(waiters, folder, count)
+        print(f"  {count:<24} {queued:12.0f} {memory:15.1f} {served:16.0f}", flush=True)
+    print("names in turn on file:      µs a pair")
+    for count in (1, 100, 1000):
+        print(f"  {count:<24} {_ask(many_names, folder, count):12.1f}", flush=True)
+
+
+def main() -> None:
+    """All parts."""
+    cores = sorted(os.sched_getaffinity(0))
+    print(f"{len(cores)} cores; uncontended: clients on core {cores[0]}, servers on core {cores[-1]}; contended: all")
+    files = ["vez file:", "flock(2)", "portalocker", "tooz file", "filelock"]
+    with tempfile.TemporaryDirectory(prefix="vez-bench-") as folder, ExitStack() as stack:
+        where, servers = {"folder": folder}, []
+        for name, kind, start in (
+            ("redis", "redis-py Lock", redis_server),
+            ("postgres", "psycopg advisory", postgres_server),
+        ):
+            try:
+                where[name] = str(stack.enter_context(start({cores[-1]})))
+                servers.append(kind)
+            except Missing as error:
+                print(f"without {kind}: {error}", file=sys.stderr)
+        uncontended([*files, "vez memory:", *servers], where)
+        for count in (8, 32):
+            contended(["vez file:", "filelock", *servers], where, count)
+        takeover(
+            ["vez file:", "flock(2)", "portalocker", "filelock", *[s for s in servers if s.startswith("psy")]], where
+        )
+        growth(folder)
+
+
+if __name__ == "__main__":
+    main()

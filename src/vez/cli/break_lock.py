@@ -1,0 +1,34 @@
+"""`vez break`: take a lock from its holder by force."""
+
+from __future__ import annotations
+
+import getpass
+
+import click
+import msgspec
+
+from vez.client import connect
+from vez.engines.base import Kind
+
+
+@click.command("break", short_help="Take a lock from its holder by force; recorded.")
+@click.argument("name")
+@click.option("--url", help="The engine.  [default: VEZ_URL, or the files of this machine]")
+@click.option("--kind", type=click.Choice(["lock", "semaphore", "election"]), default="lock", show_default=True)
+@click.option("--reason", help="Why; it is written down.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def break_lock(name: str, url: str | None, kind: Kind, reason: str | None, as_json: bool) -> int:
+    """Break NAME: its holder is told, gets the grace that it asked for, and then the next in line gets in.
+
+    A holder that cannot be told (a paused process) still believes in its turn: only its token, which is too old by
+    then, keeps it from doing harm. Exit code 1 if nobody holds it.
+    """
+    with connect(url) as client:
+        record = client.break_lock(name, reason or f"by {getpass.getuser()} with vez break", kind)
+    if as_json:
+        click.echo(msgspec.json.encode(record).decode())
+    elif record is None:
+        click.echo(f"nobody holds {kind} {name}")
+    else:
+        click.echo(f"broke {kind} {name}: token {', '.join(map(str, record.tokens))} is void")
+    return 0 if record else 1

@@ -1,0 +1,53 @@
+"""`vez elect`: stand as a candidate, and lead until interrupted."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import click
+
+from vez import aio
+from vez.cli.waiting import Teller
+from vez.engines import which_url
+
+
+@click.command(short_help="Stand as a candidate, and lead until interrupted.")
+@click.argument("name")
+@click.option("--url", help="The engine.  [default: VEZ_URL, or the files of this machine]")
+@click.option("--weight", type=int, default=0, show_default=True, help="The heaviest candidate is elected.")
+@click.option("--label", help="How observers see this candidate.  [default: HOST:PROCESS]")
+@click.option("--wait", "seconds", type=click.FloatRange(min=0), metavar="S", help="Wait at most so many seconds.")
+@click.option("--for", "term_seconds", type=click.FloatRange(min=0), metavar="S", help="Resign after so many seconds.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+def elect(
+    name: str, url: str | None, weight: int, label: str | None, seconds: float | None, term_seconds: float | None,
+    as_json: bool,
+) -> int:  # fmt: skip
+    """Stand as a candidate in the election NAME; when elected, say so and lead until interrupted or deposed."""
+    teller = Teller(name, quiet=False, as_json=as_json)
+
+    async def run() -> int:
+        async with aio.connect(which_url(url)) as client:
+            election = client.election(name, weight=weight, label=label, timeout=seconds, on_wait=teller.waiting)
+            try:
+                leadership = await election.acquire()
+            finally:
+                teller.waited()
+            say("leader", leadership.term, f"leader of {name}, term {leadership.term}")
+            try:
+                async with asyncio.timeout(term_seconds):
+                    await leadership.wait_lost()
+            except TimeoutError:
+                await leadership.resign()
+                say("resigned", leadership.term, f"resigned from {name}")
+                return 0
+            finally:
+                await leadership.release()
+            say("deposed", leadership.term, f"deposed from {name}")
+            return 76
+
+    def say(event: str, term: int, text: str) -> None:
+        click.echo(json.dumps({"event": event, "name": name, "term": term}) if as_json else text)
+
+    return asyncio.run(run())

@@ -1,0 +1,32 @@
+"""`vez observe`: each new leader of an election, as it comes."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+import msgspec
+
+from vez.client import connect
+
+
+@click.command(short_help="Print each new leader of an election.")
+@click.argument("name")
+@click.option("--url", help="The engine.  [default: VEZ_URL, or the files of this machine]")
+@click.option("--once", is_flag=True, help="Print the leader of now, and end; exit code 1 if there is none.")
+@click.option("--for", "seconds", type=click.FloatRange(min=0), metavar="S", help="End after S seconds without change.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+def observe(name: str, url: str | None, once: bool, seconds: float | None, as_json: bool) -> int:
+    """Print who leads the election NAME, now and at each change, until interrupted."""
+    with connect(url) as client:
+        for leader in client.election(name).observe(seconds):
+            if as_json:
+                click.echo(msgspec.json.encode({"name": name, "leader": leader}).decode())
+            elif leader is None:
+                click.echo("nobody leads")
+            else:
+                click.echo(f"{leader.label} (process {leader.pid} on {leader.host}) leads, term {leader.term}")
+            sys.stdout.flush()
+            if once:
+                return 0 if leader else 1
+    return 0

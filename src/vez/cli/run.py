@@ -1,0 +1,107 @@
+"""`vez run`: a command that runs only while its turn lasts."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+
+import click
+
+from vez import aio
+from vez.cli.child import Child
+from vez.cli.waiting import Teller
+from vez.engines import which_url
+from vez.errors import LockTimeout, Misuse, OwnershipLost
+
+EXIT_BUSY = 75
+_MARGIN = 1.0
+"""Seconds beyond TERM and KILL that a forced release leaves us, before others may pass."""
+
+
+@click.command(context_settings={"ignore_unknown_options": True}, short_help="Run a command while holding a lock.")
+@click.argument("name")
+@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.option("--url", help="The engine.  [default: VEZ_URL, or the files of this machine]")
+@click.option("--wait", "seconds", type=click.FloatRange(min=0), metavar="S", help="Wait at most so many seconds.")
+@click.option("--no-wait", is_flag=True, help="Give up at once if it is not free.")
+@click.option("--busy-code", type=click.IntRange(0, 255), default=EXIT_BUSY, show_default=True,
+              help="The exit code when it was not granted in time.")  # fmt: skip
+@click.option("--shared", is_flag=True, help="Share it with other readers.")
+@click.option("--semaphore", "limit", type=click.IntRange(min=1), metavar="N", help="Let N run at once.")
+@click.option("--leader", is_flag=True, help="Run while leader; start again when elected again.")
+@click.option("--weight", type=int, default=0, help="With --leader: the heaviest candidate is elected.")
+@click.option("--kill-after", type=click.FloatRange(0, 3000), default=5.0, show_default=True, metavar="S",
+              help="On loss, seconds from TERM to KILL.")  # fmt: skip
+@click.option("--label", help="How `vez status` calls this process.  [default: the command]")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing while waiting.")
+@click.option("--json", "as_json", is_flag=True, help="Tell what happens as JSON lines on standard error.")
+def run(
+    name: str, command: tuple[str, ...], url: str | None, seconds: float | None, no_wait: bool, busy_code: int,
+    shared: bool, limit: int | None, leader: bool, weight: int, kill_after: float, label: str | None, quiet: bool,
+    as_json: bool,
+) -> int:  # fmt: skip
+    """Run COMMAND while holding NAME: wait for the turn, start the command, let go when it ends.
+
+    The command gets VEZ_LOCK and VEZ_TOKEN in its environment, its standard input, and every signal sent to
+    `vez run`. Its exit code is returned. If the lock is lost (broken by force, or unprovable) its process group gets
+    TERM, then KILL, and `vez run` ends with 76.
+
+        vez run nightly -- ./backup.sh --full
+    """
+    if sum((shared, limit is not None, leader)) > 1:
+        raise Misuse("--shared, --semaphore and --leader exclude each other", hint="choose one")
+    if no_wait and seconds is not None:
+        raise Misuse("--wait and --no-wait exclude each other", hint="choose one")
+    timeout = 0.0 if no_wait else seconds
+    grace = kill_after + _MARGIN
+    teller = Teller(name, quiet=quiet, as_json=as_json)
+
+    def made(client: aio.Client) -> aio.Lock:
+        text = label or command[0].rsplit("/", 1)[-1]
+        if leader:
+            return client.election(
+                name, weight=weight, timeout=timeout, label=label, on_wait=teller.waiting, grace=grace
+            )
+        if limit is not None:
+            return client.semaphore(name, limit, timeout=timeout, label=text, on_wait=teller.waiting, grace=grace)
+        return client.lock(name, timeout=timeout, shared=shared, label=text, on_wait=teller.waiting, grace=grace)
+
+    try:
+        return asyncio.run(_run(made, url, Child(command, kill_after), teller, again=leader))
+    except LockTimeout as error:
+        teller.busy(error)
+        if busy_code == EXIT_BUSY and not as_json:
+            raise
+        return busy_code
+
+
+async def _run(made: object, url: str | None, child: Child, teller: Teller, *, again: bool) -> int:
+    async with aio.connect(which_url(url)) as client:
+        while True:
+            lock: aio.Lock = made(client)  # type: ignore[operator]
+            async with _granted(lock, teller) as grant:
+                teller.granted(grant.token)
+                code = await child.run(grant, lost=grant.wait_lost())
+            if code is not None:
+                teller.ended(code)
+                return code
+            teller.lost(grant.token)
+            if not again:
+                raise OwnershipLost(
+                    f"{lock.name!r} (token {grant.token}) was lost, and the command was ended",
+                    hint=f"see why: vez status {lock.name}",
+                )
+
+
+@contextlib.asynccontextmanager
+async def _granted(lock: aio.Lock, teller: Teller) -> AsyncIterator[aio.Grant]:
+    """The grant without the cancelling of a body: loss is the child's business first."""
+    try:
+        grant = await lock.acquire()
+    finally:
+        teller.waited()
+    try:
+        yield grant
+    finally:
+        await grant.release()

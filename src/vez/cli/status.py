@@ -1,0 +1,105 @@
+"""`vez status`: who holds what, who waits, and for how long."""
+
+from __future__ import annotations
+
+import time
+
+import click
+import msgspec
+from rich.live import Live
+from rich.markup import escape
+from rich.table import Table
+
+from vez.cli.output import console
+from vez.cli.waiting import duration
+from vez.client import Client, connect
+from vez.engines.base import Contestant, Inspection, Kind
+
+KINDS: tuple[Kind, ...] = ("lock", "semaphore", "election")
+
+
+@click.command(short_help="Who holds what, who waits, and for how long.")
+@click.argument("name", required=False)
+@click.option("--url", help="The engine.  [default: VEZ_URL, or the files of this machine]")
+@click.option("--all", "everything", is_flag=True, help="Show names too that nobody holds or waits for.")
+@click.option("--watch", is_flag=True, help="Keep looking until interrupted.")
+@click.option("--interval", type=click.FloatRange(min=0.05), default=0.5, show_default=True, help="With --watch.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; with --watch a line at each change.")
+def status(name: str | None, url: str | None, everything: bool, watch: bool, interval: float, as_json: bool) -> None:
+    """Show holders, queues and forced releases: of NAME, or of all names in use."""
+    with connect(url) as client:
+        if not watch:
+            found = look(client, name, everything=everything)
+            if as_json:
+                click.echo(msgspec.json.encode({"url": client.url, "names": found}).decode())
+            else:
+                console().print(table(client, found))
+            return
+        if as_json:
+            _watch_json(client, name, interval, everything=everything)
+        else:
+            _watch(client, name, interval, everything=everything)
+
+
+def look(client: Client, name: str | None, *, everything: bool) -> list[Inspection]:
+    """What is known of the names asked for."""
+    found = []
+    for kind in KINDS:
+        for known in client.locks(kind=kind):
+            if name is None or known == name:
+                seen = client.inspect(known, kind)
+                if everything or name is not None or seen.holders or seen.queue:
+                    found.append(seen)
+    return found
+
+
+def _watch_json(client: Client, name: str | None, interval: float, *, everything: bool) -> None:
+    last = None
+    while True:
+        found = look(client, name, everything=everything)
+        if found != last:
+            click.echo(msgspec.json.encode({"url": client.url, "names": found}).decode())
+            last = found
+        time.sleep(interval)
+
+
+def _watch(client: Client, name: str | None, interval: float, *, everything: bool) -> None:
+    with Live(console=console(), auto_refresh=False) as live:
+        while True:
+            live.update(table(client, look(client, name, everything=everything)), refresh=True)
+            time.sleep(interval)
+
+
+def table(client: Client, found: list[Inspection]) -> Table:
+    """One row for each who holds or waits."""
+    made = Table(title=escape(client.url), title_justify="left", box=None, header_style="bold")
+    for heading in ("name", "kind", "who", "token", "since", ""):
+        made.add_column(heading, justify="right" if heading in ("token", "since") else "left", overflow="fold")
+    for seen in found:
+        title = seen.name
+        kind = f"{seen.kind} {seen.limit}" if seen.kind == "semaphore" else seen.kind
+        for who in seen.holders:
+            word = "leads" if seen.kind == "election" else "reads" if who.shared else "holds"
+            _row(made, title, kind, who, f"[red]{word}, but it was broken[/]" if who.lost else f"[green]{word}[/]")
+            title = kind = ""
+        for place, who in enumerate(seen.queue, 1):
+            _row(made, title, kind, who, f"waits, {place}. in line" if seen.kind != "election" else "candidate")
+            title = kind = ""
+        if not seen.holders and not seen.queue:
+            made.add_row(title, kind, "", str(seen.last_token), "", "free; the last token")
+        for done in seen.breaks[-3:]:
+            made.add_row(
+                "", "", "", "", ago(done.at), f"[yellow]broken by process {done.by_pid}: {escape(done.reason)}[/]"
+            )
+    if not found:
+        made.add_row("[dim]nobody holds or waits for anything[/]", "", "", "", "", "")
+    return made
+
+
+def _row(made: Table, title: str, kind: str, who: Contestant, word: str) -> None:
+    made.add_row(title, kind, escape(f"{who.label} (process {who.pid})"), str(who.token), ago(who.since), word)
+
+
+def ago(at: float) -> str:
+    """How long ago."""
+    return duration(max(0.0, time.time() - at))

@@ -1,0 +1,102 @@
+"""`vez torture`: real workers, real faults, and a verdict."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+import msgspec
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from vez import draw
+from vez.cli.app import EXIT_BROKEN
+from vez.cli.output import STYLES, console, diagram_format, print_json, write_file
+from vez.core.trace import Trace
+from vez.engines import which_url
+from vez.properties import Verdict
+from vez.torture import Campaign, Outcome, Plan
+from vez.torture.campaign import FAULTS, FaultKind
+
+_AROUND_US = 20_000
+"""What a picture of a violation shows before and after it."""
+
+
+@click.command(short_help="Kill, pause and fork real workers of an engine; judge what happened.")
+@click.argument("url", required=False)
+@click.option("-n", "--workers", type=click.IntRange(2, 64), default=5, show_default=True)
+@click.option("--seconds", type=click.FloatRange(0.1, 86400), default=5.0, show_default=True)
+@click.option("--entries", type=click.IntRange(10, 200_000), default=3000, show_default=True, help="End after so many.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Decides every fault.")
+@click.option("--faults", default=",".join(FAULTS), show_default=True, metavar="LIST")
+@click.option("--trace", type=click.Path(path_type=Path), help="Save what happened; `vez show` reads it.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Draw a violation into this file.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def torture(
+    url: str | None, workers: int, seconds: float, entries: int, seed: int, faults: str, trace: Path | None,
+    output: Path | None, as_json: bool,
+) -> int:  # fmt: skip
+    """Torture the engine at URL: workers acquire, change a shared number and release, while a nemesis kills, pauses
+    and interrupts them, and they fork. Then every event is judged: exclusion, order, tokens, lost updates, progress.
+    """
+    chosen: tuple[FaultKind, ...] = tuple(word for word in faults.split(",") if word)  # type: ignore[misc]
+    plan = Plan(url=which_url(url), workers=workers, seconds=seconds, entries=entries, seed=seed, faults=chosen)
+    kind = diagram_format(None, output)
+    if not as_json:
+        click.echo(f"seed {seed}: {workers} workers on {plan.url}, {seconds:g} s of {', '.join(chosen) or 'peace'}")
+    outcome = _watched(Campaign(plan))
+    if trace is not None:
+        write_file(trace, outcome.trace.to_bytes())
+    for verdict in outcome.broken[:1]:
+        picture = draw.FORMATS[kind or "text"](excerpt(outcome.trace, verdict), (verdict,))
+        if output is not None:
+            write_file(output, picture)
+        elif not as_json:
+            click.echo(picture)
+    if as_json:
+        print_json(_as_json(outcome))
+    else:
+        _print(outcome)
+    return EXIT_BROKEN if outcome.broken else 0
+
+
+def _watched(campaign: Campaign) -> Outcome:
+    columns = (TextColumn("torture"), BarColumn(), TextColumn("{task.fields[entries]} entries"), TimeElapsedColumn())
+    with Progress(*columns, disable=not sys.stderr.isatty(), transient=True) as bar:
+        task = bar.add_task("torture", total=1.0, entries=0)
+        return campaign.run(lambda part, entries: bar.update(task, completed=part, entries=entries))
+
+
+def excerpt(trace: Trace, verdict: Verdict) -> Trace:
+    """The events around a violation."""
+    if not verdict.spans:
+        return trace
+    low = min(span.start for span in verdict.spans) - _AROUND_US
+    high = max(span.end for span in verdict.spans) + _AROUND_US
+    return Trace(trace.header, tuple(event for event in trace.events if low <= event.at <= high))
+
+
+def _as_json(outcome: Outcome) -> dict[str, object]:
+    return {
+        "url": outcome.plan.url, "seed": outcome.plan.seed, "workers": outcome.plan.workers,
+        "entries": outcome.entries, "faults": outcome.faults, "takeover_ms": outcome.takeover_ms,
+        "properties": {
+            verdict.name: {"verdict": verdict.words, "status": verdict.status, "evidence": verdict.evidence}
+            for verdict in outcome.verdicts
+        },
+        "plan": msgspec.to_builtins(outcome.plan),
+    }  # fmt: skip
+
+
+def _print(outcome: Outcome) -> None:
+    out = console()
+    faults = ", ".join(f"{count} {kind}{'s' if count != 1 else ''}" for kind, count in outcome.faults.items())
+    out.print(f"{outcome.entries:,} entries; {faults}")
+    for verdict in outcome.verdicts:
+        out.print(f"  {verdict.name:20} [{STYLES[verdict.status]}]{verdict.words:16}[/] {verdict.evidence}")
+    if outcome.takeover_ms:
+        delays = sorted(outcome.takeover_ms)
+        out.print(
+            f"from SIGKILL of a holder to the next: median {delays[len(delays) // 2]:.1f} ms, "
+            f"at most {delays[-1]:.1f} ms ({len(delays)} times)"
+        )

@@ -1,0 +1,276 @@
+"""The client for threads: locks, read/write locks, semaphores and elections of one engine.
+
+Every thread is an owner of its own; a client may be shared among them. A forked child holds nothing of what its
+parent holds, and may use the same client object for requests of its own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from threading import get_ident
+from time import monotonic
+from types import TracebackType
+from typing import Self
+
+from vez.engines import open_engine
+from vez.engines.base import Break, Engine, Holding, Inspection, Kind, Leader, Progress, Request
+from vez.engines.names import check_name
+from vez.errors import LockTimeout, Misuse, OwnershipLost
+from vez.requests import check_lease, check_timeout, election_request, lock_request, semaphore_request
+
+_FOREVER = object()
+_REMEMBERED = 32
+"""Grants that an object keeps before it sorts out those released without it."""
+
+
+class Grant:
+    """Something that is held: a lock, a permit. Goes with `with`, or with `release`."""
+
+    __slots__ = ("_holding", "name", "released", "token")
+
+    def __init__(self, name: str, holding: Holding) -> None:
+        self.name = name
+        self.token = holding.token
+        """Strictly increases for a name; give it to the protected side, which refuses a smaller one."""
+        self._holding = holding
+        self.released = False
+
+    @property
+    def lost(self) -> bool:
+        """Whether it is gone although it was not released."""
+        return not self.released and self._holding.why_lost() is not None
+
+    def check(self) -> None:
+        """Raise `OwnershipLost` if it is no longer held."""
+        if (why := self._holding.why_lost()) is not None:
+            raise OwnershipLost(
+                f"{self.name!r} (token {self.token}) is no longer held: {why}",
+                hint="stop writing; whatever is fenced refuses this token from now on",
+            )
+
+    def release(self) -> None:
+        """Let go; the next in line is woken. Doing it twice is harmless."""
+        self.released = True
+        self._holding.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.release()
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r} token {self.token}{' lost' if self.lost else ''}>"
+
+
+class Leadership(Grant):
+    """A term of office."""
+
+    __slots__ = ()
+
+    @property
+    def term(self) -> int:
+        """Strictly increases for an election; at most one leader has it."""
+        return self.token
+
+    def resign(self) -> None:
+        """Step down; another candidate is elected at once."""
+        self.release()
+
+    def transfer(self, to: str) -> int:
+        """Hand over to the candidate with this label, without a vacancy; its term."""
+        term = self._holding.transfer(to)
+        self.release()
+        return term
+
+
+class Lock:
+    """A lock, or a permit, that can be asked for again and again; each thread has its own grant."""
+
+    grant_type: type[Grant] = Grant
+
+    __slots__ = ("_client", "_engine", "_grants", "_progress", "_request", "_timeout")
+
+    def __init__(self, client: Client, request: Request, timeout: float | None, progress: Progress | None) -> None:
+        self._client, self._engine, self._request = client, client.engine, request
+        self._timeout = timeout if timeout is None else check_timeout(timeout)
+        self._progress = progress
+        self._grants: dict[int, Grant] = {}  # by thread
+
+    @property
+    def name(self) -> str:
+        """The name of the lock."""
+        return self._request.name
+
+    def acquire(self, timeout: float | object | None = _FOREVER) -> Grant:
+        """Wait for one's turn. `LockTimeout` when the time is over, and then nothing is left behind."""
+        seconds = self._timeout if timeout is _FOREVER else check_timeout(timeout)  # type: ignore[arg-type]
+        owner = get_ident()
+        holding = self._engine.acquire(self._request, owner, seconds, self._progress)
+        if len(self._grants) > _REMEMBERED:
+            self._grants = {of: grant for of, grant in self._grants.items() if not grant.released}
+        grant = self._grants[owner] = self.grant_type(self._request.name, holding)
+        return grant
+
+    def try_acquire(self) -> Grant | None:
+        """The grant if it can be had at once, else nothing."""
+        try:
+            return self.acquire(0)
+        except LockTimeout:
+            return None
+
+    def release(self) -> None:
+        """Let go of what this thread holds through this object."""
+        grant = self._grants.pop(get_ident(), None)
+        if grant is None:
+            raise Misuse(f"{self.name!r} is not held by this thread through this object", hint="acquire it first")
+        grant.release()
+
+    def __enter__(self) -> Grant:
+        return self.acquire()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        grant = self._grants.pop(get_ident(), None)
+        if grant is not None:
+            grant.release()
+
+
+class Election(Lock):
+    """A candidacy: entering waits until elected."""
+
+    grant_type = Leadership
+    __slots__ = ()
+
+    def acquire(self, timeout: float | object | None = _FOREVER) -> Leadership:
+        """Wait until elected."""
+        return super().acquire(timeout)  # type: ignore[return-value]  # grant_type says so
+
+    def __enter__(self) -> Leadership:
+        return self.acquire()
+
+    def observe(self, seconds: float | None = None) -> Iterator[Leader | None]:
+        """The leader now, and each change; ends after so many seconds without one."""
+        return self._engine.observe(self.name, seconds)
+
+
+class Client:
+    """A connection to an engine. Cheap to share among threads; close it, or use `with`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    @property
+    def url(self) -> str:
+        """The URL of the engine."""
+        return self.engine.url
+
+    def lock(
+        self,
+        name: str,
+        *,
+        timeout: float | None = None,
+        shared: bool = False,
+        lease: float | None = None,
+        label: str | None = None,
+        on_wait: Progress | None = None,
+        grace: float = 0,
+    ) -> Lock:
+        """A lock; `shared` for readers. `timeout` bounds the wait, `on_wait` hears of the place in the queue,
+        `grace` is what a forced release gives the holder before others may pass."""
+        check_lease(lease)
+        return Lock(self, lock_request(name, shared=shared, label=label, grace=grace), timeout, on_wait)
+
+    def read_lock(self, name: str, *, timeout: float | None = None, on_wait: Progress | None = None) -> Lock:
+        """Many readers, or one writer; first come, first served, so neither starves."""
+        return self.lock(name, timeout=timeout, shared=True, on_wait=on_wait)
+
+    def write_lock(self, name: str, *, timeout: float | None = None, on_wait: Progress | None = None) -> Lock:
+        """The writer's side; the same as `lock`."""
+        return self.lock(name, timeout=timeout, on_wait=on_wait)
+
+    def semaphore(
+        self,
+        name: str,
+        limit: int,
+        *,
+        timeout: float | None = None,
+        label: str | None = None,
+        on_wait: Progress | None = None,
+        grace: float = 0,
+    ) -> Lock:
+        """At most `limit` inside at once. All users must name the same limit."""
+        return Lock(self, semaphore_request(name, limit, label=label, grace=grace), timeout, on_wait)
+
+    def election(
+        self,
+        name: str,
+        *,
+        weight: int = 0,
+        timeout: float | None = None,
+        label: str | None = None,
+        on_wait: Progress | None = None,
+        grace: float = 0,
+    ) -> Election:
+        """A candidacy. When there is no leader the heaviest candidate wins, among equals the first."""
+        label = f"{os.uname().nodename}:{os.getpid()}" if label is None else label
+        return Election(self, election_request(name, weight, label=label, grace=grace), timeout, on_wait)
+
+    @contextmanager
+    def lock_all(self, names: Sequence[str], *, timeout: float | None = None) -> Iterator[dict[str, Grant]]:
+        """Several locks, in one canonical order so that no two callers can wait for each other; all or nothing."""
+        ordered = sorted({check_name(name) for name in names})
+        if len(ordered) != len(names):
+            raise Misuse(f"lock_all got a name twice: {', '.join(sorted(names))}")
+        with ExitStack() as stack:
+            clock = _Clock(timeout)
+            yield {name: stack.enter_context(self.lock(name).acquire(clock.left())) for name in ordered}
+
+    def inspect(self, name: str, kind: Kind = "lock") -> Inspection:
+        """Holders, queue, waits and forced releases of a name."""
+        return self.engine.inspect(check_name(name), kind)
+
+    def locks(self, prefix: str = "", kind: Kind = "lock") -> list[str]:
+        """The names in use, or once used, that begin so."""
+        return self.engine.names(prefix, kind)
+
+    def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:
+        """Take it from its holders by force: recorded, and told to them first. Nothing if nobody holds it."""
+        return self.engine.break_lock(check_name(name), reason, kind)
+
+    def close(self) -> None:
+        """Let go of everything."""
+        self.engine.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+
+class _Clock:
+    """One timeout over several steps."""
+
+    def __init__(self, seconds: float | None) -> None:
+        self._end = None if check_timeout(seconds) is None else monotonic() + (seconds or 0)
+
+    def left(self) -> float | None:
+        return None if self._end is None else max(0.0, self._end - monotonic())
+
+
+def connect(url: str | None = None) -> Client:
+    """A client of the engine at the URL; by default that of `VEZ_URL`, or the files of this machine."""
+    return Client(open_engine(url))
+
+
+_default: Client | None = None
+
+
+def lock(name: str, *, timeout: float | None = None, shared: bool = False, on_wait: Progress | None = None) -> Lock:
+    """A lock of the default engine, which is looked up once: `VEZ_URL`, or the files of this machine."""
+    global _default
+    if _default is None:
+        _default = connect()
+    return _default.lock(name, timeout=timeout, shared=shared, on_wait=on_wait)

@@ -1,0 +1,35 @@
+"""Engines: where turns are kept. One file or folder each; a URL says which."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+
+from vez.engines.base import Engine
+from vez.errors import Misuse, UnknownName
+
+ENGINES: dict[str, str] = {
+    "file": "vez.engines.file.engine:open_engine",
+    "memory": "vez.engines.memory:open_engine",
+}
+"""The scheme of a URL and the function that opens it; imported when used."""
+
+DEFAULT_URL = "file:"
+
+
+def which_url(url: str | None) -> str:
+    """The URL of the argument, of `VEZ_URL`, or the default engine's."""
+    return url or os.environ.get("VEZ_URL") or DEFAULT_URL
+
+
+def open_engine(url: str | None = None) -> Engine:
+    """Open the engine of a URL."""
+    text = which_url(url)
+    scheme, colon, _ = text.partition(":")
+    if not colon:
+        raise Misuse(f"{text!r} is no URL of an engine", hint=f"for example {', '.join(f'{s}:' for s in ENGINES)}")
+    if scheme not in ENGINES:
+        raise UnknownName("engine", scheme, ENGINES)
+    module, function = ENGINES[scheme].split(":")
+    engine: Engine = getattr(import_module(module), function)(text)
+    return engine

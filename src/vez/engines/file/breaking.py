@@ -1,0 +1,137 @@
+"""Forced release: recorded, told to the holder first, and only then of effect for the others.
+
+Nobody can unlock the byte of another process, so a break does not try: it declares all tickets up to the newest
+holder's void. `revoked` is what holders look at, `broken` is what waiters look at; between the two the holder has
+the grace that it asked for when it came, for example to end a child process.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from itertools import takewhile
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from vez.engines import handles
+from vez.engines.base import Break, Kind
+from vez.engines.file import elections
+from vez.engines.file.layout import BROKEN, BROKEN_AT, HELD, LEADER, LEADER_AT, OBSERVING, REVOKED_AT, WAITING, store
+from vez.engines.file.tickets import Slot, TicketFile
+
+if TYPE_CHECKING:
+    from vez.engines.file.engine import FileEngine
+
+RECORDS = "breaks.jsonl"
+_MAX_BYTES = 1 << 20
+_POLL = 0.02
+
+
+def break_lock(engine: FileEngine, name: str, reason: str, kind: Kind) -> Break | None:
+    """Take it from its holders; nothing when there are none."""
+    file = engine.file(kind, name)
+    handle = file.handle()
+    try:
+        holders = _revoke(file, handle, kind)
+        if not holders:
+            return None
+        record = Break(
+            name=name, kind=kind, tokens=_tokens(file, kind, holders), reason=reason, at=time.time(),
+            by_pid=handles.pid, by_host=os.uname().nodename,
+        )  # fmt: skip
+        _write(engine, record)
+        for slot in holders:
+            engine.ringer.ring(slot.bell, slot.ticket)
+        _wait_for(file, handle, holders)
+        if kind == "election":
+            elections.depose(file, handle, record.tokens[0], engine.ringer)
+        else:
+            _void(file, handle, max(slot.ticket for slot in holders) + 1)
+        for _, slot in file.slots():
+            if slot.state in (WAITING, OBSERVING):
+                engine.ringer.ring(slot.bell, slot.ticket)
+        return record
+    finally:
+        file.give_back(handle)
+
+
+def _tokens(file: TicketFile, kind: Kind, holders: list[Slot]) -> tuple[int, ...]:
+    return (LEADER.unpack_from(file.map, LEADER_AT)[1],) if kind == "election" else tuple(s.ticket for s in holders)
+
+
+def _revoke(file: TicketFile, handle: int, kind: Kind) -> list[Slot]:
+    """Tell the holders: from now on `check` raises."""
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    try:
+        _, broken, _ = file.look(handle)
+        holders = _entitled([s for _, s in file.living(handle) if s.ticket >= broken], file.limit(), kind)
+        if holders:
+            revoked = BROKEN.unpack_from(file.map, REVOKED_AT)[0]
+            highest = max(revoked, *(token + 1 for token in _tokens(file, kind, holders)))
+            store(file.map, REVOKED_AT, BROKEN.pack(highest))
+        return holders
+    finally:
+        fcntl.flock(handle, fcntl.LOCK_UN)
+
+
+def _entitled(living: list[Slot], limit: int, kind: Kind) -> list[Slot]:
+    """Those inside; or, if nobody is, those whose turn has come and who have not noticed: one that is paused would
+    block all others just as well."""
+    inside = [slot for slot in living if slot.state == HELD]
+    waiting = [slot for slot in living if slot.state == WAITING]
+    if inside or not waiting or kind == "election":
+        return inside
+    if not waiting[0].shared:
+        return waiting[:limit]
+    return list(takewhile(lambda slot: slot.shared, waiting))
+
+
+def _wait_for(file: TicketFile, handle: int, holders: list[Slot]) -> None:
+    """Give each holder the grace that it asked for. The grace is bounded, so looking now and then is enough."""
+    end = time.monotonic() + max(slot.grace_ms for slot in holders) / 1000
+    while time.monotonic() < end and any(file.alive(handle, slot.ticket) for slot in holders):
+        time.sleep(_POLL)
+
+
+def _void(file: TicketFile, handle: int, below: int) -> None:
+    """From now on the others may pass."""
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    try:
+        _, broken, _ = file.look(handle)
+        store(file.map, BROKEN_AT, BROKEN.pack(max(broken, below)))
+    finally:
+        fcntl.flock(handle, fcntl.LOCK_UN)
+
+
+def _write(engine: FileEngine, record: Break) -> None:
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
+    handle = handles.open_handle(RECORDS, flags, directory=engine.directory)
+    try:
+        if os.fstat(handle).st_size > _MAX_BYTES:
+            os.rename(RECORDS, RECORDS + ".old", src_dir_fd=engine.directory, dst_dir_fd=engine.directory)
+            handles.close_handle(handle)
+            handle = handles.open_handle(RECORDS, flags, directory=engine.directory)
+        os.write(handle, msgspec.json.encode(record) + b"\n")
+    finally:
+        handles.close_handle(handle)
+
+
+def records(engine: FileEngine) -> list[Break]:
+    """All forced releases that are remembered, the oldest first; a line that was cut by a crash is passed over."""
+    try:
+        handle = handles.open_handle(RECORDS, os.O_RDONLY | os.O_NOFOLLOW, directory=engine.directory)
+    except FileNotFoundError:
+        return []
+    try:
+        raw = os.read(handle, 2 * _MAX_BYTES)
+    finally:
+        handles.close_handle(handle)
+    found = []
+    for line in raw.splitlines():
+        try:
+            found.append(msgspec.json.decode(line, type=Break))
+        except msgspec.MsgspecError:
+            continue
+    return found

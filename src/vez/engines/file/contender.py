@@ -1,0 +1,352 @@
+"""Contender: one request in the queue of one file, from its ticket to its release. It never waits itself.
+
+A contender is in as soon as nobody with a lower ticket stands in its way: for an exclusive one that is anybody
+alive, for a shared one any exclusive one alive, for a semaphore as many as may be inside. Each waiter has written
+its slot's number into the slot of the nearest living ticket before it, and is rung by that one when it leaves.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from vez.engines import handles
+from vez.engines.base import Contestant, Place, Request
+from vez.engines.file.bell import Bell, Ringer
+from vez.engines.file.layout import (
+    ALL,
+    BELL_IN_SLOT,
+    BROKEN,
+    COUNTER,
+    COUNTER_AT,
+    FREE,
+    GRANTED_IN_SLOT,
+    HELD,
+    LABEL_BYTES,
+    LEAVING,
+    LIMIT_AT,
+    MEAN,
+    MEAN_AT,
+    NAMESPACE,
+    REVOKED_AT,
+    SLOT,
+    SLOT_BYTES,
+    SLOTS_AT,
+    STATE_IN_SLOT,
+    SUCCESSOR,
+    SUCCESSOR_IN_SLOT,
+    TAIL,
+    TAIL_AT,
+    TAKEN_AT,
+    WAITING,
+    WAITS,
+    WAITS_IN_SLOT,
+    size_of,
+    store,
+)
+from vez.engines.file.tickets import FLOCK, UNLOCK_ALL, Slot, TicketFile
+from vez.errors import Misuse, OwnershipLost
+
+if TYPE_CHECKING:
+    from vez.engines.file.ears import LoopEar
+
+HEAD_NET = 0.05
+"""Seconds after which the first waiter looks by itself, should a ring be lost or a process of another container
+have died unseen. It keeps the promise of 100 ms in every case, and costs one waiter one system call."""
+QUEUE_NET = 1.0
+"""The same for the others."""
+_NONE: set[int] = set()
+_MOST_WATCHED = 32
+"""Holders of a semaphore whose end a waiter watches; beyond that it looks by itself."""
+_MEMORY = 0.2
+"""The weight of the newest stay in the mean of stays."""
+
+
+@lru_cache(maxsize=64)
+def _encoded(label: str) -> bytes:
+    return label.encode()[:LABEL_BYTES]
+
+
+class Contender:
+    """A ticket, its byte and its slot. Once in, it is the holding that the client gets."""
+
+    __slots__ = (
+        "__weakref__", "blocker", "ear", "ended", "file", "generation", "handle", "limit", "mode", "number", "offset",
+        "predecessor", "predecessor_number", "request", "ringer", "state", "token", "watched",
+    )  # fmt: skip
+
+    def __init__(self, file: TicketFile, ringer: Ringer, request: Request) -> None:
+        self.file, self.ringer, self.request = file, ringer, request
+        self.generation = handles.generation
+        self.limit = request.limit
+        self.mode = fcntl.F_RDLCK if request.shared else fcntl.F_WRLCK
+        self.handle = -1  # the open file description whose byte lock is our life
+        self.state = FREE
+        self.token = 0
+        self.number = self.offset = 0
+        self.blocker: int | None = None  # one who stood in the way when we last looked
+        self.predecessor: int | None = None  # the ticket on whose leaving we are rung
+        self.predecessor_number = 0
+        self.watched = 0  # its process, 0 when it cannot be watched
+        self.ended: set[int] = _NONE  # processes that have ended and whose bytes may still be locked by a copy
+        self.ear: LoopEar | None = None
+
+    def enlist(self, owner: int, bell: Bell | None, wait: Callable[[], Bell] | None) -> bool:
+        """Draw a ticket; the doorway is ours. False, and nothing done, if it is not our turn and `wait` is nothing.
+
+        `wait` opens the bell on which to be rung; `bell` is there already when the holder wants to hear of loss."""
+        file, handle, request = self.file, self.handle, self.request
+        upcoming, broken, tail = file.look(handle)
+        if request.kind == "semaphore":
+            self._agree_on_limit(upcoming, broken)
+        busy = self._blocked(broken, upcoming)
+        if busy:
+            if wait is None:
+                return False
+            bell = wait()
+        self._stand(owner, bell, WAITING if busy else HELD, upcoming)
+        if busy and tail and file.map[TAKEN_AT + tail - 1]:
+            self._link(tail - 1)
+        store(file.map, TAIL_AT, TAIL.pack(self.number + 1))
+        return True
+
+    def _stand(self, owner: int, bell: Bell | None, state: int, upcoming: int | None = None) -> None:
+        """Draw the ticket, lock its byte, fill a slot. The number is written first: a crash after that leaves a mere
+        gap. The slot counts only while the byte is locked, so a crash before it is filled leaves nothing."""
+        file, handle, request = self.file, self.handle, self.request
+        if upcoming is None:
+            upcoming = file.look(handle)[0]
+        number = file.free_slot(handle)
+        store(file.map, COUNTER_AT, COUNTER.pack(upcoming + 1, (upcoming + 1) ^ ALL))
+        fcntl.fcntl(handle, fcntl.F_OFD_SETLK, FLOCK.pack(self.mode, os.SEEK_SET, upcoming, 1, 0))
+        now = time.time()
+        self.token, self.number, self.offset = upcoming, number, SLOTS_AT + number * SLOT_BYTES
+        self.state = state
+        slot = SLOT.pack(
+            upcoming, owner, now, now, bell.number if bell else 0, 0, handles.pid, NAMESPACE, 0,
+            request.grace_ms, request.weight, state, request.shared, 0, _encoded(request.label),
+        )  # fmt: skip
+        store(file.map, self.offset, slot)
+        file.map[TAKEN_AT + number] = 1
+
+    def _agree_on_limit(self, upcoming: int, broken: int) -> None:
+        agreed = int.from_bytes(self.file.map[LIMIT_AT : LIMIT_AT + 4], "little")
+        if agreed == self.limit:
+            return
+        if agreed and self.file.conflict(self.handle, broken, upcoming, fcntl.F_WRLCK) is not None:
+            raise Misuse(
+                f"semaphore {self.request.name!r} is in use with a limit of {agreed}, asked for {self.limit}",
+                hint="all users of a semaphore must name the same limit",
+            )
+        self.file.map[LIMIT_AT : LIMIT_AT + 4] = self.limit.to_bytes(4, "little")
+
+    def _blocked(self, low: int, high: int) -> bool:
+        if self.limit == 1:
+            self.blocker = self.file.conflict(self.handle, low, high, self.mode)
+            return self.blocker is not None
+        return self._count(low, high, self.limit) >= self.limit
+
+    def _count(self, low: int, high: int, enough: int) -> int:
+        """How many from `low` up to `high` are alive, counted up to `enough`."""
+        found = self.file.conflict(self.handle, low, high, fcntl.F_WRLCK)
+        if found is None or enough <= 0:
+            return 0
+        count = 1 + self._count(low, found, enough - 1)
+        return count + self._count(found + 1, high, enough - count)
+
+    def _link(self, number: int) -> None:
+        """Ask the contender of that slot to ring us when it leaves."""
+        slot = self.file.slot(number)
+        at = SLOTS_AT + number * SLOT_BYTES + SUCCESSOR_IN_SLOT
+        store(self.file.map, at, SUCCESSOR.pack(self.number + 1))
+        self.predecessor, self.predecessor_number = slot.ticket, number
+        self.watched = slot.pid if slot.namespace == NAMESPACE else 0
+
+    # Waiting; outside the doorway.
+
+    def granted(self) -> bool:
+        """Look whether it is our turn by now."""
+        if self.state == HELD:
+            return True
+        file = self.file
+        broken = file.broken_below()
+        if self.token < broken:
+            raise OwnershipLost(
+                f"the turn of this request for {self.request.name!r} (token {self.token}) came and was broken by force "
+                f"before it was taken",
+                hint="ask again",
+            )
+        if self._blocked(broken, self.token):
+            return False
+        store(file.map, self.offset + GRANTED_IN_SLOT, MEAN.pack(time.time()))
+        file.map[self.offset + STATE_IN_SLOT] = self.state = HELD
+        if self.request.shared or self.limit > 1:
+            self._ring_successor()  # those behind us may get in too
+        return True
+
+    def relink(self) -> bool:
+        """Before going to sleep: is the one who will ring us still there? If not, find another; the caller must look
+        again then. Takes the doorway without waiting; False when it was busy or nothing changed."""
+        before = self.predecessor
+        if self.limit > 1 or (before is not None and (before == self.blocker or self.file.alive(self.handle, before))):
+            return False
+        try:
+            fcntl.flock(self.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self.predecessor = None
+            return False
+        try:
+            nearest = self.file.highest_below(self.handle, self.file.broken_below(), self.token)
+            number = None if nearest is None else self.file.find(nearest)
+            self.predecessor = None
+            if number is not None:
+                self._link(number)
+        finally:
+            fcntl.flock(self.handle, fcntl.LOCK_UN)
+        return True
+
+    def watch(self) -> tuple[list[int], float]:
+        """The processes whose end concerns us, and how long to sleep at most."""
+        if self.limit > 1:
+            low = self.file.broken_below()
+            slots = [slot for _, slot in self.file.living(self.handle) if low <= slot.ticket < self.token]
+            pids = {slot.pid for slot in slots if slot.namespace == NAMESPACE} - self.ended
+            return sorted(pids)[:_MOST_WATCHED], HEAD_NET
+        if self.predecessor is None:
+            return [], 0.001  # the doorway was busy, or the predecessor leaves this moment
+        if not self.watched or self.watched in self.ended:
+            return [], HEAD_NET
+        first = self.file.map[SLOTS_AT + self.predecessor_number * SLOT_BYTES + STATE_IN_SLOT] != WAITING
+        return [self.watched], HEAD_NET if first else QUEUE_NET
+
+    def place(self) -> Place:
+        """Where we stand in the queue."""
+        low = self.file.broken_below()
+        before = [s for _, s in self.file.living(self.handle) if low <= s.ticket < self.token and s.state != LEAVING]
+        mean: float = MEAN.unpack_from(self.file.map, MEAN_AT)[0]
+        inside = time.time() - before[0].granted if before else 0.0
+        estimate = max(0.0, len(before) * mean / self.limit - inside) if mean else None
+        return Place(len(before), estimate, contestant(before[0]) if before else None)
+
+    def waits_for(self, key: int) -> None:
+        """Write into our slot that our owner now waits for another name; 0 when no longer."""
+        if self.generation == handles.generation and self.state == HELD:
+            store(self.file.map, self.offset + WAITS_IN_SLOT, WAITS.pack(key))
+
+    # Holding and leaving.
+
+    def why_lost(self) -> str | None:
+        """Why this is no longer held, or nothing while it is."""
+        if self.generation != handles.generation:
+            return "this process was forked from the one that holds it"
+        if self.state != HELD:
+            return "it was released"
+        if os.lseek(self.handle, 0, os.SEEK_END) < size_of(self.file.capacity):
+            return f"{self.file.where} was truncated"
+        revoked: int = BROKEN.unpack_from(self.file.map, REVOKED_AT)[0]
+        if self.token < revoked:
+            return "it was broken by force"
+        if os.fstat(self.handle).st_nlink == 0:
+            return f"{self.file.where} was removed"
+        return None
+
+    def on_loss(self, tell: Callable[[str], None]) -> None:
+        """Call back from the event loop when this is lost."""
+        if self.ear is not None:
+            self.ear.on_ring(self.token, id(self), lambda: self._tell(tell))
+
+    def _tell(self, tell: Callable[[str], None]) -> None:
+        if (why := self.why_lost()) is not None:
+            tell(why)
+
+    def release(self) -> None:
+        """Leave, from the queue or from the inside, and wake the next. Doing it twice is harmless."""
+        state = self.state
+        if state == FREE or self.generation != handles.generation:
+            return
+        self.state = FREE  # no call stands between this and `try`: an interrupt cannot strand the lock
+        sound = False
+        try:
+            sound = os.lseek(self.handle, 0, os.SEEK_END) >= size_of(self.file.capacity)
+            if sound:
+                self.file.map[self.offset + STATE_IN_SLOT] = LEAVING
+        finally:
+            fcntl.fcntl(self.handle, fcntl.F_OFD_SETLK, UNLOCK_ALL)
+            self._left(state, sound)
+
+    def _left(self, state: int, sound: bool) -> None:
+        """The next may be in by now. Whoever linked itself to us before saw our byte locked, so the link is visible
+        here; whoever comes later sees the byte free. The slot is given up last, so that nobody can have taken it, and
+        the link with it, before we have read it."""
+        if sound:
+            if COUNTER.unpack_from(self.file.map, COUNTER_AT)[0] > self.token + 1:
+                self._ring_successor()
+            if state == HELD:
+                self._remember_stay()
+            self.file.map[TAKEN_AT + self.number] = 0
+        if self.ear is not None:
+            self.ear.forget(self.token, id(self))
+        self.file.give_back(self.handle)
+
+    async def release_async(self) -> None:
+        """The same; leaving a file never waits."""
+        self.release()
+
+    def transfer(self, to: str) -> int:
+        """Only leaderships can be handed over."""
+        raise Misuse(
+            f"a {self.request.kind} cannot be transferred to {to!r}", hint="release it; the next in line gets it"
+        )
+
+    def _remember_stay(self) -> None:
+        stay = time.time() - MEAN.unpack_from(self.file.map, self.offset + GRANTED_IN_SLOT)[0]
+        mean = MEAN.unpack_from(self.file.map, MEAN_AT)[0]
+        store(self.file.map, MEAN_AT, MEAN.pack(mean + _MEMORY * (stay - mean) if mean else stay))
+
+    def _ring_successor(self) -> None:
+        file = self.file
+        if self.limit > 1:
+            file.refresh(self.handle)
+            low = file.broken_below()
+            waiting = [slot for _, slot in file.slots() if slot.state == WAITING and slot.ticket >= low]
+            rung = 0
+            for slot in sorted(waiting):
+                if rung < self.limit and file.alive(self.handle, slot.ticket):  # the dead must not use up the rings
+                    self.ringer.ring(slot.bell, slot.ticket)
+                    rung += 1
+            return
+        successor: int = SUCCESSOR.unpack_from(file.map, self.offset + SUCCESSOR_IN_SLOT)[0]
+        if not successor:
+            return
+        offset = SLOTS_AT + (successor - 1) * SLOT_BYTES
+        if offset + SLOT_BYTES <= len(file.map):
+            bell, ticket = WAITS.unpack_from(file.map, offset + BELL_IN_SLOT)[0], WAITS.unpack_from(file.map, offset)[0]
+        else:  # the file has grown since we mapped it
+            raw = os.pread(self.handle, SLOT_BYTES, offset)
+            bell, ticket = WAITS.unpack_from(raw, BELL_IN_SLOT)[0], WAITS.unpack_from(raw, 0)[0]
+        self.ringer.ring(bell, ticket)
+
+    def __del__(self) -> None:
+        try:
+            if self.state != FREE:
+                self.release()
+        except Exception:  # noqa: S110  at the interpreter's end the kernel does it
+            pass
+
+
+def contestant(slot: Slot, *, lost: bool = False) -> Contestant:
+    """A slot in the words of `inspect`."""
+    return Contestant(
+        token=slot.ticket,
+        pid=slot.pid,
+        host=os.uname().nodename,
+        since=slot.granted if slot.state == HELD else slot.since,
+        shared=bool(slot.shared),
+        label=slot.label.rstrip(b"\0").decode(errors="replace"),
+        weight=slot.weight,
+        lost=lost,
+    )

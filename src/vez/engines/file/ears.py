@@ -1,0 +1,114 @@
+"""LoopEar: what an event loop listens with: one bell and the ends of processes, for all waiters and holders in it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable
+
+from vez.engines import handles
+from vez.engines.file.bell import QUEUE_LENGTH, Bell, Watch
+
+
+class LoopEar:
+    """One for an event loop and an engine."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
+        self.generation = handles.generation
+        self.bell = Bell()
+        self.watch = Watch()
+        # Two names may have drawn the same number: a ring wakes both, and a false ring is harmless.
+        self._sleepers: dict[int, list[asyncio.Future[None]]] = {}
+        self._called: dict[int, dict[object, Callable[[], None]]] = {}
+        self._watching: dict[int, tuple[int, set[int]]] = {}  # process -> its descriptor, tickets that watch it
+        loop.add_reader(self.bell.fileno(), self._rung)
+
+    def open(self) -> Bell:
+        """The bell, as for threads."""
+        return self.bell
+
+    async def listen(self, ticket: int, processes: Iterable[int], seconds: float) -> set[int]:
+        """Sleep until our ticket is rung, one of the processes ends, or the time is over. Those that ended."""
+        sleeper = self.loop.create_future()
+        self._sleepers.setdefault(ticket, []).append(sleeper)
+        watched = [process for process in processes if self._watch(process, ticket)]
+        timer = self.loop.call_later(seconds, _finish, sleeper)
+        try:
+            await sleeper
+        finally:
+            timer.cancel()
+            self._sleepers[ticket].remove(sleeper)
+            if not self._sleepers[ticket]:
+                del self._sleepers[ticket]
+            ended = {process for process in watched if process not in self._watching}
+            for process in watched:
+                self._unwatch(process, ticket)
+        return ended
+
+    def on_ring(self, ticket: int, holder: object, call: Callable[[], None]) -> None:
+        """Call when the ticket is rung: its holding may be lost."""
+        self._called.setdefault(ticket, {})[holder] = call
+
+    def forget(self, ticket: int, holder: object) -> None:
+        """The holding is no longer ours."""
+        if ticket in self._called:
+            self._called[ticket].pop(holder, None)
+            if not self._called[ticket]:
+                del self._called[ticket]
+
+    def close(self) -> None:
+        """Stop listening."""
+        if self.generation != handles.generation:
+            return
+        if not self.loop.is_closed():
+            self.loop.remove_reader(self.bell.fileno())
+            for descriptor, _ in self._watching.values():
+                self.loop.remove_reader(descriptor)
+        self._watching.clear()
+        self.bell.close()
+        self.watch.close()
+
+    def _rung(self) -> None:
+        tickets = self.bell.heard()
+        if len(tickets) >= QUEUE_LENGTH:  # some were lost: whoever listens here looks for itself
+            tickets = sorted({*self._called, *self._sleepers})
+        for ticket in tickets:
+            for call in list(self._called.get(ticket, {}).values()):
+                call()
+            self._wake(ticket)
+
+    def _wake(self, ticket: int) -> None:
+        for sleeper in self._sleepers.get(ticket, ()):
+            _finish(sleeper)
+
+    def _watch(self, process: int, ticket: int) -> bool:
+        if process in self._watching:
+            self._watching[process][1].add(ticket)
+            return True
+        descriptor = self.watch.of(process)
+        if descriptor is None:
+            return False
+        self._watching[process] = (descriptor, {ticket})
+        self.loop.add_reader(descriptor, self._process_ended, process)
+        return True
+
+    def _unwatch(self, process: int, ticket: int) -> None:
+        if process in self._watching:
+            descriptor, tickets = self._watching[process]
+            tickets.discard(ticket)
+            if not tickets:
+                self.loop.remove_reader(descriptor)
+                self.watch.forget(process)
+                del self._watching[process]
+
+    def _process_ended(self, process: int) -> None:
+        descriptor, tickets = self._watching.pop(process)
+        self.loop.remove_reader(descriptor)
+        self.watch.forget(process)
+        for ticket in sorted(tickets):
+            self._wake(ticket)
+
+
+def _finish(sleeper: asyncio.Future[None]) -> None:
+    if not sleeper.done():
+        sleeper.set_result(None)

@@ -1,0 +1,254 @@
+"""Elections on files: candidates are contenders, and the leader is written down inside the doorway.
+
+A candidate's ticket is its place and its sign of life; the term is a number drawn from the same counter when it is
+elected, so terms strictly increase and no two leaders share one. Whoever finds that there is no leader alive, be it
+a candidate or an observer, elects: the heaviest living candidate, among equals the one with the lowest ticket.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import TYPE_CHECKING
+
+from vez.engines.base import Leader, Place, Request
+from vez.engines.file.bell import Bell, Ringer
+from vez.engines.file.contender import HEAD_NET, contestant
+from vez.engines.file.layout import (
+    ALL,
+    BROKEN,
+    COUNTER,
+    COUNTER_AT,
+    GRANTED_IN_SLOT,
+    HELD,
+    LEADER,
+    LEADER_AT,
+    LEAVING,
+    MEAN,
+    OBSERVING,
+    SLOT_BYTES,
+    SLOTS_AT,
+    STATE_IN_SLOT,
+    WAITING,
+    store,
+)
+from vez.engines.file.tickets import Slot, TicketFile
+from vez.engines.file.waiting import FileContender
+from vez.errors import Misuse
+
+if TYPE_CHECKING:
+    from vez.engines.file.engine import FileEngine
+
+
+def settle(file: TicketFile, handle: int, mine: int, ringer: Ringer) -> None:
+    """Inside the doorway: elect, if no leader is alive. `mine` is the ticket that `handle` itself keeps alive."""
+    leader, _ = LEADER.unpack_from(file.map, LEADER_AT)
+    slots = [(n, s) for n, s in file.slots() if s.ticket == mine or file.alive(handle, s.ticket)]
+    if any(slot.ticket == leader and slot.state == HELD for _, slot in slots):
+        return
+    candidates = [(n, s) for n, s in slots if s.state == WAITING]
+    if not candidates:
+        if leader:
+            store(file.map, LEADER_AT, BROKEN.pack(0))
+            _ring(slots, ringer)
+        return
+    number, winner = min(candidates, key=lambda pair: (-pair[1].weight, pair[1].ticket))
+    _inaugurate(file, handle, number, winner.ticket)
+    _ring(slots, ringer)
+
+
+def _inaugurate(file: TicketFile, handle: int, number: int, ticket: int) -> int:
+    term, _, _ = file.look(handle)
+    store(file.map, COUNTER_AT, COUNTER.pack(term + 1, (term + 1) ^ ALL))
+    offset = SLOTS_AT + number * SLOT_BYTES
+    store(file.map, offset + GRANTED_IN_SLOT, MEAN.pack(time.time()))
+    file.map[offset + STATE_IN_SLOT] = HELD
+    # Read outside the doorway: nobody may see the new leader with the old term.
+    store(file.map, LEADER_AT, BROKEN.pack(0))
+    store(file.map, LEADER_AT + BROKEN.size, BROKEN.pack(term))
+    store(file.map, LEADER_AT, BROKEN.pack(ticket))
+    return term
+
+
+def _ring(slots: list[tuple[int, Slot]], ringer: Ringer) -> None:
+    for _, slot in slots:
+        ringer.ring(slot.bell, slot.ticket)
+
+
+def depose(file: TicketFile, handle: int, term: int, ringer: Ringer) -> None:
+    """Take the office from the leader of a term, and elect another."""
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    try:
+        ticket, current = LEADER.unpack_from(file.map, LEADER_AT)
+        number = file.find(ticket)
+        if current == term and number is not None:
+            file.map[SLOTS_AT + number * SLOT_BYTES + STATE_IN_SLOT] = LEAVING
+        settle(file, handle, 0, ringer)
+    finally:
+        fcntl.flock(handle, fcntl.LOCK_UN)
+
+
+class Candidate(FileContender):
+    """One candidate, and later the leader; or a mere observer."""
+
+    __slots__ = ("observing", "ticket")
+
+    def __init__(self, file: TicketFile, ringer: Ringer, request: Request, owner: int) -> None:
+        super().__init__(file, ringer, request, owner)
+        self.observing = False
+        self.ticket = 0
+
+    def enlist(self, owner: int, bell: Bell | None, wait: Callable[[], Bell] | None) -> bool:
+        """Stand as a candidate; the doorway is ours."""
+        file = self.file
+        file.look(self.handle)
+        settle(file, self.handle, 0, self.ringer)
+        leader, _ = LEADER.unpack_from(file.map, LEADER_AT)
+        if leader and wait is None:
+            return False
+        self._stand(owner, bell or (wait() if wait else None), OBSERVING if self.observing else WAITING)
+        self.ticket = self.token
+        settle(file, self.handle, self.ticket, self.ringer)
+        return True
+
+    def granted(self) -> bool:
+        """Whether we lead by now."""
+        if self.state == HELD:
+            return True
+        ticket, term = LEADER.unpack_from(self.file.map, LEADER_AT)
+        if ticket != self.ticket:
+            return False
+        self.state, self.token = HELD, term
+        return True
+
+    def relink(self) -> bool:
+        """Before going to sleep: is there a leader? If not, elect one; the caller must look again then."""
+        ticket, _ = LEADER.unpack_from(self.file.map, LEADER_AT)
+        if ticket and (ticket == self.ticket or self.file.alive(self.handle, ticket)):
+            return False
+        if not ticket and self.observing:
+            return False
+        try:
+            fcntl.flock(self.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        try:
+            settle(self.file, self.handle, self.ticket, self.ringer)
+        finally:
+            fcntl.flock(self.handle, fcntl.LOCK_UN)
+        return True
+
+    def watch(self) -> tuple[list[int], float]:
+        """The leader's process, and how long to sleep at most."""
+        slot = self._leader_slot()
+        if slot is None:
+            return [], HEAD_NET
+        return [pid for pid in (slot.pid,) if pid not in self.ended], HEAD_NET
+
+    def place(self) -> Place:
+        """Where we stand: behind the leader and all heavier or earlier candidates."""
+        me = (-self.request.weight, self.ticket)
+        slots = [s for _, s in self.file.living(self.handle) if s.state in (WAITING, HELD)]
+        before = [s for s in slots if s.state == HELD or (-s.weight, s.ticket) < me]
+        inside = [s for s in slots if s.state == HELD]
+        return Place(len(before), None, contestant(inside[0]) if inside else None)
+
+    def why_lost(self) -> str | None:
+        """Why we lead no longer."""
+        if (why := super().why_lost()) is not None:
+            return why
+        leader = LEADER.unpack_from(self.file.map, LEADER_AT)
+        if leader != (self.ticket, self.token):
+            return "another was elected" if leader[0] else "it was deposed"
+        return None
+
+    def on_loss(self, tell: Callable[[str], None]) -> None:
+        """Rings come for the ticket, not for the term."""
+        if self.ear is not None:
+            self.ear.on_ring(self.ticket, id(self), lambda: self._tell(tell))
+
+    def _left(self, state: int, sound: bool) -> None:
+        """We have stepped down, or left the list: whoever of the others looks first elects."""
+        if self.ear is not None:
+            self.ear.forget(self.ticket, id(self))
+        if sound:
+            self.file.refresh(self.handle)
+            _ring([pair for pair in self.file.slots() if pair[1].state in (WAITING, OBSERVING)], self.ringer)
+        super()._left(state, sound)
+
+    def transfer(self, to: str) -> int:
+        """Make the candidate with this label leader, with a new term."""
+        file = self.file
+        fcntl.flock(self.handle, fcntl.LOCK_EX)
+        try:
+            if (why := self.why_lost()) is not None:
+                raise Misuse(f"{self.request.name!r} is not led by the one who would transfer it: {why}")
+            found = [(n, s) for n, s in file.living(self.handle) if s.state == WAITING and _label(s) == to]
+            if not found:
+                others = [_label(s) for _, s in file.living(self.handle) if s.state == WAITING]
+                hint = f"candidates: {', '.join(others) or 'none'}"
+                raise Misuse(f"there is no candidate {to!r} in {self.request.name!r}", hint=hint)
+            file.map[self.offset + STATE_IN_SLOT] = LEAVING
+            term = _inaugurate(file, self.handle, found[0][0], found[0][1].ticket)
+            _ring(file.living(self.handle), self.ringer)
+            return term
+        finally:
+            fcntl.flock(self.handle, fcntl.LOCK_UN)
+
+    def leader(self) -> Leader | None:
+        """Who leads now."""
+        slot = self._leader_slot()
+        if slot is None or slot.state != HELD:
+            return None
+        who = contestant(slot)
+        return Leader(LEADER.unpack_from(self.file.map, LEADER_AT)[1], who.pid, who.host, who.label, who.since)
+
+    def _leader_slot(self) -> Slot | None:
+        ticket, _ = LEADER.unpack_from(self.file.map, LEADER_AT)
+        if not ticket or (ticket != self.ticket and not self.file.alive(self.handle, ticket)):
+            return None
+        self.file.refresh(self.handle)
+        number = self.file.find(ticket)
+        return None if number is None else self.file.slot(number)
+
+
+def _label(slot: Slot) -> str:
+    return slot.label.rstrip(b"\0").decode(errors="replace")
+
+
+def _observer(engine: FileEngine, name: str) -> Request:
+    return Request(name, "election", label="observer")
+
+
+def observe(engine: FileEngine, name: str, seconds: float | None) -> Iterator[Leader | None]:
+    """The leader now, and each change; ends after so many seconds without one."""
+    observer = engine.watch_election(_observer(engine, name), loop=False)
+    try:
+        last = observer.leader()
+        yield last
+        until = None if seconds is None else time.monotonic() + seconds
+        while until is None or time.monotonic() < until:
+            observer.listen(HEAD_NET * 4 if until is None else max(0.001, until - time.monotonic()))
+            leader = observer.leader()
+            if leader != last:
+                last, until = leader, None if seconds is None else time.monotonic() + seconds
+                yield leader
+    finally:
+        observer.release()
+
+
+async def observe_async(engine: FileEngine, name: str) -> AsyncIterator[Leader | None]:
+    """The same for a task, without an end."""
+    observer = engine.watch_election(_observer(engine, name), loop=True)
+    try:
+        last = observer.leader()
+        yield last
+        while True:
+            await observer.listen_async(1.0)
+            leader = observer.leader()
+            if leader != last:
+                last = leader
+                yield leader
+    finally:
+        observer.release()

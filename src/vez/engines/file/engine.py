@@ -1,0 +1,266 @@
+"""The file engine: turns kept in a directory of this machine, by the kernel and nobody else."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from urllib.parse import quote, unquote
+from weakref import WeakKeyDictionary
+
+from vez.engines import handles
+from vez.engines.base import Break, Inspection, Kind, Leader, Request
+from vez.engines.file import breaking
+from vez.engines.file.bell import Bell, Ringer
+from vez.engines.file.contender import Contender, contestant
+from vez.engines.file.directory import directory_of, open_directory
+from vez.engines.file.ears import LoopEar
+from vez.engines.file.elections import Candidate, observe, observe_async
+from vez.engines.file.graph import Graph
+from vez.engines.file.layout import (
+    COUNTER,
+    COUNTER_AT,
+    FREE,
+    HELD,
+    IDENTITY,
+    IDENTITY_AT,
+    LEAVING,
+    MEAN,
+    MEAN_AT,
+    REVOKED_AT,
+    WAITING,
+    WAITS,
+)
+from vez.engines.file.tickets import Gone, TicketFile
+from vez.engines.file.waiting import FileContender, ear
+from vez.engines.local import LocalEngine, Waiting, ledger
+
+_FILES_KEPT = 128
+"""Names whose files stay mapped when nobody in this process uses them; two descriptors each."""
+_DOORWAY_PAUSE = 0.0002
+
+
+def open_engine(url: str) -> FileEngine:
+    """The engine of a `file:` URL."""
+    return FileEngine(directory_of(url))
+
+
+class FileEngine(LocalEngine):
+    """One directory."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"file://{quote(str(path))}")
+        self.path = path
+        self._mutex = threading.Lock()
+        self._start()
+
+    def _start(self) -> None:
+        self.generation = handles.generation
+        self.directory = open_directory(self.path)
+        self.ringer = Ringer()
+        self.graph = Graph(self)
+        self._waiting = []
+        self._files: OrderedDict[tuple[str, str], TicketFile] = OrderedDict()
+        self._ears: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopEar] = WeakKeyDictionary()
+
+    def file(self, kind: str, name: str) -> TicketFile:
+        """The file of a name, opened once."""
+        if self.generation != handles.generation:  # a forked child starts anew
+            self._mutex = threading.Lock()
+            self._start()
+        key = (kind, name)
+        found = self._files.get(key)
+        if found is not None:
+            return found
+        self.refuse_if_closed()
+        with self._mutex:
+            if key not in self._files:
+                self._files[key] = TicketFile(self.directory, str(self.path), kind, name)
+                if len(self._files) > _FILES_KEPT:
+                    self._files.popitem(last=False)[1].close()
+            return self._files[key]
+
+    def _forget(self, file: TicketFile) -> None:
+        with self._mutex:
+            self._files.pop((file.kind, file.name), None)
+        file.close()
+
+    # Taking part
+
+    def enlist(self, request: Request, owner: int, *, wait: bool, patience: float | None) -> Waiting | None:
+        while True:
+            file = self.file(request.kind, request.name)
+            contender = _KINDS[request.kind](file, self.ringer, request, owner)
+            contender.handle = file.handle()
+            if not _enter(contender.handle, patience):
+                file.give_back(contender.handle)
+                return None
+            try:
+                return self._through_doorway(contender, None, ear.open if wait else None)
+            except Gone:
+                self._forget(file)
+
+    def enlist_async(self, request: Request, owner: int, *, wait: bool) -> Waiting | None:
+        listener = self.loop_ear()
+        while True:
+            file = self.file(request.kind, request.name)
+            contender = _KINDS[request.kind](file, self.ringer, request, owner)
+            contender.ear = listener
+            contender.handle = file.handle()
+            try:
+                fcntl.flock(contender.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BaseException:
+                file.give_back(contender.handle)
+                raise
+            try:
+                return self._through_doorway(contender, listener.bell, listener.open if wait else None)
+            except Gone:
+                self._forget(file)
+
+    @staticmethod
+    def _through_doorway(
+        contender: FileContender, bell: Bell | None, wait: Callable[[], Bell] | None
+    ) -> FileContender | None:
+        try:
+            try:
+                enlisted = contender.enlist(contender.owner, bell, wait)
+            finally:
+                fcntl.flock(contender.handle, fcntl.LOCK_UN)
+            if enlisted:
+                return contender
+            contender.file.give_back(contender.handle)
+            return None
+        except BaseException:
+            if contender.state != FREE:
+                contender.release()
+            else:
+                handles.close_handle(contender.handle)  # drops whatever it had locked
+            raise
+
+    def watch_election(self, request: Request, *, loop: bool) -> Candidate:
+        """Enlist an observer, who is rung at each change and elects when a leader has died, but never stands."""
+        file = self.file(request.kind, request.name)
+        observer = Candidate(file, self.ringer, request, 0)
+        observer.observing = True
+        observer.ear = self.loop_ear() if loop else None
+        observer.handle = file.handle()
+        fcntl.flock(observer.handle, fcntl.LOCK_EX)
+        self._through_doorway(observer, None, observer.ear.open if observer.ear else ear.open)
+        return observer
+
+    def loop_ear(self) -> LoopEar:
+        """What this event loop listens with."""
+        loop = asyncio.get_running_loop()
+        found = self._ears.get(loop)
+        if found is None or found.generation != handles.generation:
+            found = self._ears[loop] = LoopEar(loop)
+        return found
+
+    def before_waiting(self, waiting: Waiting, owner: int) -> None:
+        if isinstance(waiting, Contender) and (held := self._held_here(owner)):
+            self.graph.refuse_cycle(waiting, owner, held)
+
+    def after_waiting(self, waiting: Waiting, owner: int) -> None:
+        for holding in self._held_here(owner):
+            holding.waits_for(0)
+
+    def _held_here(self, owner: int) -> list[Contender]:
+        return [
+            holding
+            for engine, holding in ledger.of(owner)
+            if isinstance(engine, FileEngine) and engine.path == self.path and isinstance(holding, Contender)
+        ]
+
+    # Looking
+
+    def inspect(self, name: str, kind: Kind = "lock") -> Inspection:
+        file = self.file(kind, name)
+        handle = file.handle()
+        try:
+            file.look_around(handle)
+            living = [slot for _, slot in file.living(handle) if slot.state != LEAVING]
+            upcoming = COUNTER.unpack_from(file.map, COUNTER_AT)[0]
+            mean = MEAN.unpack_from(file.map, MEAN_AT)[0]
+            limit = file.limit()
+            revoked = WAITS.unpack_from(file.map, REVOKED_AT)[0]
+        finally:
+            file.give_back(handle)
+        inside = [slot for slot in living if slot.state == HELD]
+        return Inspection(
+            name=name,
+            kind=kind,
+            limit=limit,
+            holders=tuple(contestant(slot, lost=slot.ticket < revoked) for slot in inside),
+            queue=tuple(contestant(slot) for slot in living if slot.state == WAITING),
+            last_token=upcoming - 1,
+            mean_hold_seconds=mean or None,
+            breaks=tuple(record for record in breaking.records(self) if (record.name, record.kind) == (name, kind)),
+        )
+
+    def names(self, prefix: str = "", kind: Kind = "lock") -> list[str]:
+        found = []
+        for entry in os.listdir(self.directory):
+            start, _, rest = entry.partition(".")
+            if start == kind:
+                found.append(unquote(rest) if "~" not in rest else _name_inside(self.directory, entry))
+        return sorted(name for name in found if name.startswith(prefix))
+
+    def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:
+        return breaking.break_lock(self, name, reason, kind)
+
+    def observe(self, name: str, seconds: float | None = None) -> Iterator[Leader | None]:
+        return observe(self, name, seconds)
+
+    def observe_async(self, name: str) -> AsyncIterator[Leader | None]:
+        return observe_async(self, name)
+
+    def close(self) -> None:
+        if self.generation != handles.generation or self.closed:
+            return
+        self.leave_all()
+        with self._mutex:
+            for file in self._files.values():
+                file.close()
+            self._files.clear()
+        for listener in self._ears.values():
+            listener.close()
+        self._ears.clear()
+        self.ringer.close()
+        handles.close_handle(self.directory)
+
+
+_KINDS: dict[str, type[FileContender]] = {"lock": FileContender, "semaphore": FileContender, "election": Candidate}
+
+
+def _enter(handle: int, patience: float | None) -> bool:
+    """Go into the doorway; False if it stayed busy for so long (somebody was paused in it)."""
+    if patience is None:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        return True
+    deadline = 0.0
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            now = time.monotonic()
+            deadline = deadline or now + patience
+            if now >= deadline:
+                return False
+            time.sleep(_DOORWAY_PAUSE)
+
+
+def _name_inside(directory: int, entry: str) -> str:
+    """The whole name of a file whose own name was cut."""
+    handle = handles.open_handle(entry, os.O_RDONLY | os.O_NOFOLLOW, directory=directory)
+    try:
+        raw = os.pread(handle, 1024, IDENTITY_AT)
+        _, length = IDENTITY.unpack_from(raw, 0)
+        return raw[IDENTITY.size : IDENTITY.size + length].decode(errors="replace")
+    finally:
+        handles.close_handle(handle)

@@ -1,0 +1,97 @@
+"""Deadlocks among several locks: the wait-for graph, read from the slots of all names of a directory.
+
+Only one who holds something can close a cycle by waiting. Before such a one waits it writes, into the slot of
+everything that it holds, for what; then it looks whether the holders of that wait, over any number of steps, for
+something of its own. Both happen under one lock of the directory, so of two who close a cycle together exactly one
+is refused. Slots of the dead do not count, so nothing needs to be cleaned up after a crash.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+from typing import TYPE_CHECKING
+
+from vez.engines import handles
+from vez.engines.file.layout import HELD, NAMESPACE
+from vez.engines.file.tickets import Slot, TicketFile, file_name
+from vez.errors import Deadlock
+
+if TYPE_CHECKING:
+    from vez.engines.file.contender import Contender
+    from vez.engines.file.engine import FileEngine
+
+_LOCK = ".deadlocks"
+_DEEPEST = 64
+"""Steps after which a chain is no longer followed."""
+
+
+def key_of(kind: str, name: str) -> int:
+    """A name as a slot can carry it."""
+    return int.from_bytes(hashlib.sha256(file_name(kind, name).encode()).digest()[:8], "little") | 1
+
+
+class Graph:
+    """The wait-for graph of one directory."""
+
+    def __init__(self, engine: FileEngine) -> None:
+        self.engine = engine
+        self._names: dict[int, tuple[str, str]] = {}
+
+    def refuse_cycle(self, waiting: Contender, owner: int, held: list[Contender]) -> None:
+        """Raise `Deadlock` if this wait would never end; else let others see it."""
+        handle = handles.open_handle(_LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, directory=self.engine.directory)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            file = waiting.file
+            chain = self._chain(file.kind, file.name, owner, frozenset(), waiting.handle)
+            if chain is None:
+                for holding in held:
+                    holding.waits_for(key_of(file.kind, file.name))
+                return
+        finally:
+            handles.close_handle(handle)
+        names = " and ".join(repr(holding.request.name) for holding in held)
+        mine = f"process {handles.pid} (the one who asked) holds {names} and waits for {file.name!r}"
+        raise Deadlock(
+            f"waiting for {file.name!r} would never end: {'; '.join((mine, *chain))}",
+            cycle=(mine, *chain),
+            hint="take several locks in one order everywhere, or all at once with lock_all",
+        )
+
+    def _chain(
+        self, kind: str, name: str, owner: int, seen: frozenset[str], handle: int | None = None
+    ) -> tuple[str, ...] | None:
+        """Who waits for whom, from the holders of a name back to the owner; nothing if somebody can go on."""
+        if name in seen or len(seen) > _DEEPEST:
+            return None
+        file = self.engine.file(kind, name)
+        mine = file.handle() if handle is None else handle
+        try:
+            low = file.broken_below()
+            holders = [slot for _, slot in file.living(mine) if slot.state == HELD and slot.ticket >= low]
+        finally:
+            if handle is None:
+                file.give_back(mine)
+        chains = [self._of_holder(file, slot, owner, seen | {name}) for slot in holders]
+        # The permits of a semaphore are alike: one holder who can go on is enough.
+        if kind == "semaphore" and (len(chains) < file.limit() or None in chains):
+            return None
+        return next((chain for chain in chains if chain is not None), None)
+
+    def _of_holder(self, file: TicketFile, slot: Slot, owner: int, seen: frozenset[str]) -> tuple[str, ...] | None:
+        if (slot.pid, slot.namespace, slot.owner) == (handles.pid, NAMESPACE, owner):
+            return () if seen != {file.name} else (f"process {slot.pid} holds {file.name!r} itself",)
+        if not slot.waits or (target := self._name_of(slot.waits)) is None:
+            return None
+        further = self._chain(*target, owner, seen)
+        if further is None:
+            return None
+        return (f"process {slot.pid} holds {file.name!r} and waits for {target[1]!r}", *further)
+
+    def _name_of(self, key: int) -> tuple[str, str] | None:
+        if key not in self._names:
+            for kind in ("lock", "semaphore"):
+                self._names |= {key_of(kind, name): (kind, name) for name in self.engine.names(kind=kind)}
+        return self._names.get(key)

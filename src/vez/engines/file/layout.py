@@ -1,0 +1,159 @@
+"""Layout: the bytes of one name's file.
+
+    0     magic, next ticket (and its complement), what was broken, the tail of the queue       changes all the time
+    80    boot identifier
+    96    two durable records, written in turn: tickets below `reserved` may have been issued   fsynced
+    256   kind and name, with a checksum                                                        never changes
+    1024  one byte a slot: 1 when taken
+    4096  slots of 128 bytes: who holds, who waits
+
+Only the durable records must survive a power loss. Everything else speaks of live processes, or can be derived:
+a next ticket that cannot be trusted is replaced by `reserved`, above everything that was ever issued.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import time
+import zlib
+from mmap import mmap
+from pathlib import Path
+
+from vez.errors import CorruptState
+
+MAGIC = b"VEZTURN1"
+ALL = 0xFFFF_FFFF_FFFF_FFFF
+
+HEAD = struct.Struct("<8sQQQQII")  # magic, next, ~next, broken_below, revoked_below, tail slot + 1, capacity
+COUNTER = struct.Struct("<QQ")
+COUNTER_AT = 8
+BROKEN = struct.Struct("<Q")
+BROKEN_AT, REVOKED_AT = 24, 32
+TAIL = struct.Struct("<I")
+TAIL_AT, CAPACITY_AT = 40, 44
+MEAN = struct.Struct("<d")
+MEAN_AT = 48
+LEADER = struct.Struct("<QQ")  # the ticket of the leading candidate, and the term
+LEADER_AT = 56
+LIMIT_AT = 72
+BOOT_AT = 80
+DURABLE = struct.Struct("<QQI4x")  # reserved, sequence, checksum
+DURABLE_AT = (96, 120)
+IDENTITY = struct.Struct("<8sH")  # kind, length of the name
+IDENTITY_AT = 256
+TAKEN_AT = 1024
+SLOTS_AT = 4096
+
+SLOT = struct.Struct("<QQddQQIIIIiBBH48s")
+"""ticket, owner, since, granted, bell, waits, pid, pid namespace, successor slot + 1, grace in ms, weight, state,
+shared, padding, label"""
+SLOT_BYTES = 128
+SUCCESSOR = struct.Struct("<I")
+SUCCESSOR_IN_SLOT = 56
+BELL_IN_SLOT = 32
+WAITS_IN_SLOT = 40
+WAITS = struct.Struct("<Q")
+GRANTED_IN_SLOT = 24
+STATE_IN_SLOT = 68
+LABEL_BYTES = 48
+
+FREE, WAITING, HELD, LEAVING, OBSERVING = 0, 1, 2, 3, 4
+
+FIRST_CAPACITY = 32
+MAX_CAPACITY = SLOTS_AT - TAKEN_AT
+RANGE = 1 << 20
+"""Tickets reserved with one fsync: some seconds of the fastest use. A reboot skips at most so many."""
+EPOCH = 1_735_689_600
+"""2025-01-01. A new file starts at the microseconds since then: higher than any ticket that a lost file of the same
+name can have reached, for no machine issues a million a second. Only where files get lost (a temporary directory
+emptied at boot) does the clock matter at all."""
+
+
+NAMESPACE = os.stat("/proc/self/ns/pid").st_ino & 0xFFFFFFFF if os.path.exists("/proc/self/ns/pid") else 0
+"""In which namespace our process numbers mean something: those of another container cannot be watched."""
+
+
+def store(shared: mmap, at: int, packed: bytes) -> None:
+    """Write into the map what others may be reading. Not `pack_into`: that first fills the place with zeros, and
+    somebody on another core sees them. A copy of eight bytes is one store."""
+    shared[at : at + len(packed)] = packed
+
+
+def size_of(capacity: int) -> int:
+    """The bytes of a file with so many slots."""
+    return SLOTS_AT + capacity * SLOT_BYTES
+
+
+def now_ticket() -> int:
+    """The lowest ticket for a file without a past."""
+    return max(1, int((time.time() - EPOCH) * 1_000_000))
+
+
+def boot_id() -> bytes:
+    """Which boot of the machine this is."""
+    text = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return bytes.fromhex(text.replace("-", ""))
+
+
+def identity(kind: str, name: str) -> bytes:
+    """The part that never changes."""
+    raw = name.encode()
+    body = IDENTITY.pack(kind.encode(), len(raw)) + raw
+    return body + struct.pack("<I", zlib.crc32(MAGIC + body))
+
+
+def durable(reserved: int, sequence: int) -> bytes:
+    """A durable record with its checksum."""
+    body = struct.pack("<QQ", reserved, sequence)
+    return body + struct.pack("<I4x", zlib.crc32(body))
+
+
+def newborn(kind: str, name: str) -> bytes:
+    """The first bytes of a new file."""
+    first = now_ticket()
+    page = bytearray(SLOTS_AT)
+    HEAD.pack_into(page, 0, MAGIC, first, first ^ ALL, first, first, 0, FIRST_CAPACITY)
+    page[BOOT_AT : BOOT_AT + 16] = boot_id()
+    for place, sequence in zip(DURABLE_AT, (1, 0), strict=True):
+        page[place : place + DURABLE.size] = durable(first + RANGE, sequence)
+    whole = identity(kind, name)
+    page[IDENTITY_AT : IDENTITY_AT + len(whole)] = whole
+    return bytes(page) + bytes(FIRST_CAPACITY * SLOT_BYTES)
+
+
+def read_durable(page: bytes, where: str) -> tuple[int, int]:
+    """`reserved` and its sequence, of the newer of the two records that is whole."""
+    best: tuple[int, int] | None = None
+    for place in DURABLE_AT:
+        reserved, sequence, checksum = DURABLE.unpack_from(page, place)
+        if checksum == zlib.crc32(page[place : place + 16]) and (best is None or sequence > best[1]):
+            best = (reserved, sequence)
+    if best is None:
+        raise damaged(where, "both durable records fail their checksums")
+    return best
+
+
+def verify(descriptor: int, kind: str, name: str, where: str) -> None:
+    """Refuse a file that is not what it should be. Read, not mapped: a truncated map would end the process."""
+    page = os.pread(descriptor, SLOTS_AT, 0)
+    if len(page) < SLOTS_AT:
+        raise damaged(where, f"it has {len(page)} bytes, expected {size_of(FIRST_CAPACITY)} or more")
+    magic, *_, capacity = HEAD.unpack_from(page, 0)
+    if magic != MAGIC:
+        raise damaged(where, f"it begins with {magic!r}, expected {MAGIC!r}")
+    expected = identity(kind, name)
+    if page[IDENTITY_AT : IDENTITY_AT + len(expected)] != expected:
+        raise damaged(where, f"it is not the file of {kind} {name!r}, or its checksum is wrong")
+    size = os.fstat(descriptor).st_size
+    if not FIRST_CAPACITY <= capacity <= MAX_CAPACITY or size < size_of(capacity):
+        raise damaged(where, f"it has {size} bytes and claims {capacity} slots")
+    read_durable(page, where)
+
+
+def damaged(where: str, what: str) -> CorruptState:
+    """The error for a file that must not be used."""
+    return CorruptState(
+        f"{where} is damaged: {what}",
+        hint="stop all users of this name, then remove the file; tokens go on from the clock",
+    )

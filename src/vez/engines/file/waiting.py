@@ -1,0 +1,59 @@
+"""Waiting: contenders with the two ways to listen, for threads and for tasks."""
+
+from __future__ import annotations
+
+import time
+
+from vez.engines.base import Request
+from vez.engines.file.bell import Ear, Ringer
+from vez.engines.file.contender import Contender
+from vez.engines.file.tickets import TicketFile
+from vez.engines.local import ledger
+
+ear = Ear()
+
+
+class FileContender(Contender):
+    """A contender with the two ways to listen."""
+
+    __slots__ = ("owner",)
+
+    def __init__(self, file: TicketFile, ringer: Ringer, request: Request, owner: int) -> None:
+        super().__init__(file, ringer, request)
+        self.owner = owner
+
+    def listen(self, seconds: float) -> None:
+        """Block this thread until something may have changed."""
+        if ear.drain() or self.relink():
+            return
+        processes, longest = self.watch()
+        ended = ear.listen(processes, min(seconds, longest))
+        if ended:
+            self.ended = self.ended | ended
+
+    async def listen_async(self, seconds: float) -> None:
+        """Suspend this task until something may have changed."""
+        if self.relink() or self.ear is None:
+            return
+        processes, longest = self.watch()
+        ended = await self.ear.listen(self.token, processes, min(seconds, longest))
+        if ended:
+            self.ended = self.ended | ended
+
+    def wake(self) -> None:
+        """Ring our own bell."""
+        slot = self.file.slot(self.number)
+        self.ringer.ring(slot.bell, slot.ticket)
+
+    def explain(self) -> str:
+        """Who stands in the way."""
+        place = self.place()
+        if place.holder is None:
+            return ""
+        since = time.time() - place.holder.since
+        return f"process {place.holder.pid} ({place.holder.label}) has been inside for {since:.1f} s"
+
+    def _left(self, state: int, sound: bool) -> None:
+        """Wake the next first, then strike it from the ledger."""
+        super()._left(state, sound)
+        ledger.remove(self.owner, self)

@@ -1,0 +1,112 @@
+"""Handles: every descriptor that the file engine has open, and what a fork does to them.
+
+An open-file-description lock lives until the last copy of its descriptor is closed, and a forked child has copies.
+Were they left open, the parent's crash would not free its locks while the child lives. So a child closes them all
+before its own code runs, and whatever it inherited from its parent counts as not held. `exec` closes them by
+O_CLOEXEC, which Python sets on everything that it opens.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import socket
+import threading
+from pathlib import Path
+
+_gate = threading.RLock()
+"""Held while a descriptor is opened and written down, and while the process forks: a child knows all of them.
+Reentrant, because the collector may finalise a holding at any point within."""
+_open: set[int] = set()
+_sockets: set[socket.socket] = set()
+_sleeps: set[select.epoll] = set()
+"""Objects that close their number when they are collected must be closed as objects: by then it may be another's."""
+
+generation = 0
+"""How many forks lie between this process and the one that imported the module. What was made in another
+generation was the parent's."""
+pid = os.getpid()
+
+
+def open_handle(path: Path | str, flags: int, *, mode: int = 0o600, directory: int | None = None) -> int:
+    """Open, and remember it for the next fork."""
+    with _gate:
+        descriptor = os.open(path, flags | os.O_CLOEXEC, mode, dir_fd=directory)
+        _open.add(descriptor)
+    return descriptor
+
+
+def close_handle(descriptor: int) -> None:
+    """Close, and forget it."""
+    with _gate:
+        if descriptor in _open:
+            _open.discard(descriptor)
+            os.close(descriptor)
+
+
+def open_pidfd(process: int) -> int:
+    """A descriptor that becomes readable when the process ends."""
+    with _gate:
+        descriptor = os.pidfd_open(process)
+        _open.add(descriptor)
+    return descriptor
+
+
+def open_epoll() -> select.epoll:
+    """A set of descriptors to sleep on."""
+    with _gate:
+        made = select.epoll()
+        _sleeps.add(made)
+    return made
+
+
+def close_epoll(made: select.epoll) -> None:
+    """Close, and forget it."""
+    with _gate:
+        _sleeps.discard(made)
+        made.close()
+
+
+def open_socket() -> socket.socket:
+    """A datagram socket of this machine."""
+    with _gate:
+        made = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        made.setblocking(False)
+        _sockets.add(made)
+    return made
+
+
+def close_socket(made: socket.socket) -> None:
+    """Close, and forget it."""
+    with _gate:
+        _sockets.discard(made)
+        made.close()
+
+
+def _before_fork() -> None:
+    _gate.acquire()
+
+
+def _after_in_parent() -> None:
+    _gate.release()
+
+
+def _after_in_child() -> None:
+    global generation, pid
+    for descriptor in _open:
+        with contextlib.suppress(OSError):
+            os.close(descriptor)
+    for made in _sockets:
+        made.close()
+    for sleep in _sleeps:
+        sleep.close()
+    _open.clear()
+    _sockets.clear()
+    _sleeps.clear()
+    generation += 1
+    pid = os.getpid()
+    _gate.release()
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=_after_in_parent, after_in_child=_after_in_child)

@@ -1,0 +1,368 @@
+"""The memory engine: turns within one process. The published fake: the whole contract, nothing on disk.
+
+`memory:` and `memory:NAME` are spaces of this process; all clients of one URL share it. Besides being an engine it
+can be told to misbehave (`lose`), which is what tests of programs need.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+
+from vez.engines import handles
+from vez.engines.base import Break, Contestant, Inspection, Kind, Leader, Place, Request
+from vez.engines.local import LocalEngine, Waiting, ledger
+from vez.errors import Deadlock, Misuse
+
+_MEMORY = 0.2
+
+
+class Queue:
+    """One name: everybody who holds or waits, in the order of arrival."""
+
+    def __init__(self) -> None:
+        self.last = 0
+        self.members: list[MemoryContender] = []
+        self.mean: float | None = None
+        self.limit = 1
+        self.breaks: list[Break] = []
+        self.leader: MemoryContender | None = None
+        self.observers: list[Callable[[], None]] = []
+
+    def draw(self) -> int:
+        """The next number."""
+        self.last += 1
+        return self.last
+
+    def blocked(self, member: MemoryContender) -> bool:
+        """Whether those who came before stand in the way."""
+        before = [other for other in self.members if other.ticket < member.ticket and other.lost is None]
+        if member.request.shared:
+            return any(not other.request.shared for other in before)
+        return len(before) >= member.request.limit
+
+    def settle(self) -> None:
+        """Elect, if there is no leader: the heaviest candidate, among equals the first."""
+        if self.leader is None:
+            candidates = [member for member in self.members if member.lost is None]
+            if candidates:
+                self.leader = min(candidates, key=lambda member: (-member.request.weight, member.ticket))
+                self.leader.token = self.draw()
+                self.leader.enter()
+        self.wake()
+
+    def wake(self) -> None:
+        """Let everybody look again."""
+        for member in self.members:
+            if not member.inside:
+                member.wake()
+        for tell in list(self.observers):
+            tell()
+
+
+class Space:
+    """All names of one URL."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.queues: dict[tuple[str, str], Queue] = {}
+
+    def queue(self, kind: str, name: str) -> Queue:
+        """The queue of a name, made when first asked for."""
+        return self.queues.setdefault((kind, name), Queue())
+
+
+_spaces: dict[str, Space] = {}
+os.register_at_fork(after_in_child=_spaces.clear)
+
+
+class MemoryContender:
+    """One request, and later the holding."""
+
+    def __init__(self, space: Space, request: Request, owner: int, loop: asyncio.AbstractEventLoop | None) -> None:
+        self.space, self.request, self.owner = space, request, owner
+        self.queue = space.queue(request.kind, request.name)
+        self.ticket = self.token = self.queue.draw()
+        self.since = time.time()
+        self.inside = self.gone = False
+        self.lost: str | None = None
+        self.generation = handles.generation
+        self.loop = loop
+        self.bell = threading.Event()
+        self.async_bell = asyncio.Event()
+        self._tell: Callable[[str], None] | None = None
+
+    def granted(self) -> bool:
+        """Look whether it is our turn by now."""
+        with self.space.lock:
+            if self.inside:
+                return True
+            if self.request.kind == "election":
+                self.queue.settle()
+            elif not self.queue.blocked(self):
+                self.enter()
+                if self.request.shared or self.request.limit > 1:
+                    self.queue.wake()
+            return self.inside
+
+    def enter(self) -> None:
+        """It is our turn."""
+        self.inside, self.since = True, time.time()
+        self.wake()
+
+    def wake(self) -> None:
+        """Let the waiter look again."""
+        if self.loop is None:
+            self.bell.set()
+        else:
+            with contextlib.suppress(RuntimeError):  # the loop is closed, and the waiter gone with it
+                self.loop.call_soon_threadsafe(self.async_bell.set)
+
+    def listen(self, seconds: float) -> None:
+        """Block until rung."""
+        self.bell.wait(seconds)
+        self.bell.clear()
+
+    async def listen_async(self, seconds: float) -> None:
+        """The same for a task."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self.async_bell.wait()
+        self.async_bell.clear()
+
+    def place(self) -> Place:
+        """Where we stand in the queue."""
+        with self.space.lock:
+            before = [m for m in self.queue.members if m.ticket < self.ticket and m.lost is None]
+            mean = self.queue.mean
+            inside = time.time() - before[0].since if before else 0.0
+            estimate = None if mean is None else max(0.0, len(before) * mean / self.request.limit - inside)
+            return Place(len(before), estimate, before[0].contestant() if before else None)
+
+    def explain(self) -> str:
+        """Who stands in the way."""
+        holder = self.place().holder
+        return f"{holder.label} has been inside for {time.time() - holder.since:.1f} s" if holder else ""
+
+    def why_lost(self) -> str | None:
+        """Why this is no longer held."""
+        if self.generation != handles.generation:
+            return "this process was forked from the one that holds it"
+        if self.gone:
+            return "it was released"
+        return self.lost
+
+    def lose(self, why: str) -> None:
+        """Take it away."""
+        self.lost = why
+        if self.queue.leader is self:
+            self.queue.leader = None
+        tell = self._tell
+        if self.loop is not None and tell is not None:
+            with contextlib.suppress(RuntimeError):
+                self.loop.call_soon_threadsafe(tell, why)
+
+    def on_loss(self, tell: Callable[[str], None]) -> None:
+        """Call back from the event loop when this is lost."""
+        self._tell = tell
+
+    def release(self) -> None:
+        """Leave, from the queue or from the inside."""
+        ledger.remove(self.owner, self)
+        if self.generation != handles.generation:
+            return
+        with self.space.lock:
+            if self.gone:
+                return
+            self.gone = True
+            self.queue.members.remove(self)
+            if self.inside and self.lost is None:
+                stay = time.time() - self.since
+                mean = self.queue.mean
+                self.queue.mean = stay if mean is None else mean + _MEMORY * (stay - mean)
+            if self.queue.leader is self:
+                self.queue.leader = None
+            if self.request.kind == "election":
+                self.queue.settle()
+            else:
+                self.queue.wake()
+
+    async def release_async(self) -> None:
+        """The same."""
+        self.release()
+
+    def transfer(self, to: str) -> int:
+        """Hand the leadership to a candidate."""
+        with self.space.lock:
+            if self.request.kind != "election":
+                raise Misuse(f"a {self.request.kind} cannot be handed to {to!r}", hint="release it")
+            found = [m for m in self.queue.members if m.request.label == to and not m.inside and m.lost is None]
+            if not found or self.queue.leader is not self:
+                raise Misuse(f"there is no candidate {to!r} in {self.request.name!r}", hint="see `vez status`")
+            self.queue.leader = found[0]
+            self.lost = "it was transferred"
+            found[0].token = self.queue.draw()
+            found[0].enter()
+            self.queue.wake()
+            return found[0].token
+
+    def contestant(self) -> Contestant:
+        """In the words of `inspect`."""
+        return Contestant(
+            self.token, os.getpid(), os.uname().nodename, self.since, self.request.shared, self.request.label,
+            self.request.weight, self.lost is not None,
+        )  # fmt: skip
+
+
+class MemoryEngine(LocalEngine):
+    """One space."""
+
+    @property
+    def space(self) -> Space:
+        """The space of this URL; a forked child has one of its own."""
+        return _spaces.setdefault(self.url, Space())
+
+    def enlist(self, request: Request, owner: int, *, wait: bool, patience: float | None) -> Waiting | None:
+        return self._enlist(request, owner, None, wait=wait)
+
+    def enlist_async(self, request: Request, owner: int, *, wait: bool) -> Waiting | None:
+        return self._enlist(request, owner, asyncio.get_running_loop(), wait=wait)
+
+    def _enlist(
+        self, request: Request, owner: int, loop: asyncio.AbstractEventLoop | None, *, wait: bool
+    ) -> Waiting | None:
+        self.refuse_if_closed()
+        space = self.space
+        with space.lock:
+            contender = MemoryContender(space, request, owner, loop)
+            queue = contender.queue
+            if request.kind == "semaphore":
+                if queue.members and queue.limit != request.limit:
+                    raise Misuse(
+                        f"semaphore {request.name!r} is in use with a limit of {queue.limit}, asked for "
+                        f"{request.limit}", hint="all users of a semaphore must name the same limit",
+                    )  # fmt: skip
+                queue.limit = request.limit
+            queue.members.append(contender)
+            if not contender.granted() and not wait:
+                contender.release()
+                return None
+            return contender
+
+    def before_waiting(self, waiting: Waiting, owner: int) -> None:
+        held = [h for engine, h in ledger.of(owner) if isinstance(h, MemoryContender) and h.space is self.space]
+        if held and isinstance(waiting, MemoryContender):
+            with self.space.lock:
+                chain = _chain(waiting, owner, frozenset())
+                if chain is not None:
+                    names = " and ".join(repr(h.request.name) for h in held)
+                    mine = f"the one who asked holds {names} and waits for {waiting.request.name!r}"
+                    raise Deadlock(
+                        f"waiting for {waiting.request.name!r} would never end: {'; '.join((mine, *chain))}",
+                        cycle=(mine, *chain),
+                        hint="take several locks in one order everywhere, or all at once with lock_all",
+                    )
+
+    def inspect(self, name: str, kind: Kind = "lock") -> Inspection:
+        with self.space.lock:
+            queue = self.space.queues.get((kind, name)) or Queue()
+            inside = tuple(m.contestant() for m in queue.members if m.inside)
+            waiting = tuple(m.contestant() for m in queue.members if not m.inside)
+            return Inspection(
+                name, kind, queue.limit, inside, waiting, queue.last, queue.mean, None, tuple(queue.breaks)
+            )
+
+    def names(self, prefix: str = "", kind: Kind = "lock") -> list[str]:
+        with self.space.lock:
+            return sorted(name for of, name in self.space.queues if of == kind and name.startswith(prefix))
+
+    def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:
+        with self.space.lock:
+            queue = self.space.queue(kind, name)
+            inside = [member for member in queue.members if member.inside and member.lost is None]
+            if not inside:
+                return None
+            record = Break(
+                name, tuple(m.token for m in inside), reason, time.time(), os.getpid(), os.uname().nodename, kind
+            )
+            queue.breaks.append(record)
+            for member in inside:
+                member.lose("it was broken by force")
+            queue.settle() if kind == "election" else queue.wake()
+            return record
+
+    def observe(self, name: str, seconds: float | None = None) -> Iterator[Leader | None]:
+        queue, changed = self.space.queue("election", name), threading.Event()
+        queue.observers.append(changed.set)
+        try:
+            last = _leader(queue)
+            yield last
+            while changed.wait(seconds):
+                changed.clear()
+                if (leader := _leader(queue)) != last:
+                    last = leader
+                    yield leader
+        finally:
+            queue.observers.remove(changed.set)
+
+    async def observe_async(self, name: str) -> AsyncIterator[Leader | None]:
+        queue, changed, loop = self.space.queue("election", name), asyncio.Event(), asyncio.get_running_loop()
+
+        def tell() -> None:
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(changed.set)
+
+        queue.observers.append(tell)
+        try:
+            last = _leader(queue)
+            yield last
+            while True:
+                await changed.wait()
+                changed.clear()
+                if (leader := _leader(queue)) != last:
+                    last = leader
+                    yield leader
+        finally:
+            queue.observers.remove(tell)
+
+    def close(self) -> None:
+        self.leave_all()
+
+
+def open_engine(url: str) -> MemoryEngine:
+    """The engine of a `memory:` URL."""
+    return MemoryEngine(url)
+
+
+def _leader(queue: Queue) -> Leader | None:
+    leader = queue.leader
+    if leader is None:
+        return None
+    return Leader(leader.token, os.getpid(), os.uname().nodename, leader.request.label, leader.since)
+
+
+def _chain(waiting: MemoryContender, owner: int, seen: frozenset[str]) -> tuple[str, ...] | None:
+    """Who waits for whom, from the holders of a name back to the owner; nothing if somebody can go on."""
+    name = waiting.request.name
+    if name in seen:
+        return None
+    holders = [member for member in waiting.queue.members if member.inside and member.lost is None]
+    chains: list[tuple[str, ...] | None] = []
+    for holder in holders:
+        if holder.owner == owner:
+            chains.append(())
+            continue
+        others = (m for queue in waiting.space.queues.values() for m in queue.members)
+        next_wait = next((m for m in others if m.owner == holder.owner and not m.inside), None)
+        further = None if next_wait is None else _chain(next_wait, owner, seen | {name})
+        if further is None or next_wait is None:
+            chains.append(None)
+        else:
+            chains.append((f"{holder.request.label} holds {name!r} and waits for {next_wait.request.name!r}", *further))
+    if waiting.request.kind == "semaphore" and (len(chains) < waiting.queue.limit or None in chains):
+        return None
+    return next((chain for chain in chains if chain is not None), None)

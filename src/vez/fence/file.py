@@ -1,0 +1,80 @@
+"""A guarded file: replaced whole or not at all, and only by a holder whose token is not stale.
+
+The token is kept in a second file beside it, `NAME.fence`, which is also what writers lock. The token is made
+durable before the content is replaced: a crash between the two can lose the write, never let a stale one in.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import tempfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from vez.errors import BadData, CannotWrite
+from vez.fence.memory import check_token, stale
+
+
+class FileGuard:
+    """The guard of one file on this machine."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self.fence = self.path.with_name(self.path.name + ".fence")
+
+    def write(self, content: bytes, token: int) -> None:
+        """Replace the content, or raise `StaleToken`."""
+        number = check_token(token)
+        with self._locked() as handle:
+            newest = self._read(handle)
+            if number < newest:
+                raise stale(str(self.path), number, newest)
+            if number > newest:
+                body = str(number).encode()
+                os.pwrite(handle, b"%-24s%08x\n" % (body, zlib.crc32(body)), 0)
+                os.fsync(handle)
+            self._replace(content)
+
+    def newest(self) -> int:
+        """The highest token seen; 0 before the first."""
+        with self._locked() as handle:
+            return self._read(handle)
+
+    @contextlib.contextmanager
+    def _locked(self) -> Iterator[int]:
+        try:
+            handle = os.open(self.fence, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise CannotWrite(f"cannot open {self.fence}: {error.strerror}") from error
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield handle
+        finally:
+            os.close(handle)
+
+    def _read(self, handle: int) -> int:
+        raw = os.pread(handle, 64, 0)
+        if not raw:
+            return 0
+        body, checksum = raw[:24].strip(), raw[24:32]
+        if not body.isdigit() or checksum != b"%08x" % zlib.crc32(body):
+            raise BadData(f"{self.fence} is damaged", hint="restore it, or remove it when no old holder can be left")
+        return int(body)
+
+    def _replace(self, content: bytes) -> None:
+        try:
+            handle, temporary = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(content)
+                    file.flush()
+                    os.fsync(file.fileno())
+                os.replace(temporary, self.path)
+            except BaseException:
+                os.unlink(temporary)
+                raise
+        except OSError as error:
+            raise CannotWrite(f"cannot write {self.path}: {error.strerror}") from error

@@ -1,0 +1,44 @@
+"""A guard in memory: for a server that holds the protected thing itself."""
+
+from __future__ import annotations
+
+import threading
+
+from vez.errors import Misuse, StaleToken
+
+
+def check_token(token: object) -> int:
+    """A token is a whole number from 1 on; anything else would compare wrongly."""
+    if not isinstance(token, int) or isinstance(token, bool) or not 0 < token < 2**63:
+        raise Misuse(f"a token is a whole number above 0, found {token!r}", hint="pass grant.token")
+    return token
+
+
+def stale(resource: str, token: int, newest: int | None) -> StaleToken:
+    """The error of all guards."""
+    seen = "a newer one" if newest is None else f"token {newest}"
+    return StaleToken(
+        f"{resource!r} refused token {token}: it has seen {seen}",
+        hint="this holder has lost its lock; acquire it again and start over",
+    )
+
+
+class MemoryGuard:
+    """The highest token seen of each resource, in this process. Threads may share it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._newest: dict[str, int] = {}
+
+    def admit(self, resource: str, token: int) -> None:
+        """Let the holder of this token pass, and nobody with a lower one from now on."""
+        number = check_token(token)
+        with self._lock:
+            newest = self._newest.get(resource, 0)
+            if number < newest:
+                raise stale(resource, number, newest)
+            self._newest[resource] = number
+
+    def newest(self, resource: str) -> int:
+        """The highest token seen; 0 before the first."""
+        return self._newest.get(resource, 0)

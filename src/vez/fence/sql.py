@@ -1,0 +1,62 @@
+"""A guard in an SQL database: one statement in the transaction of the write that it protects.
+
+The same statement works on SQLite (3.24 and later) and PostgreSQL. The row that it writes is locked until the
+transaction ends, so of two holders one is behind the other; and if the token is stale the caller's transaction must
+be rolled back, for which the error sees by itself when it leaves a `with connection:` block.
+
+Where the protected row can have a column of its own, no guard is needed:
+
+    UPDATE job SET state = %s, fence = %s WHERE id = %s AND fence <= %s      -- no row updated: stale
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Protocol
+
+from vez.errors import Misuse
+from vez.fence.memory import check_token, stale
+
+
+class Cursor(Protocol):
+    """What is needed of a DB-API cursor."""
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows the last statement touched."""
+
+    def execute(self, statement: Any, parameters: Any = ..., /) -> Any:
+        """Run a statement."""
+
+    def fetchone(self) -> Any:
+        """The next row."""
+
+
+class SqlGuard:
+    """A table of resources and their highest tokens. `mark` is the driver's placeholder: ? or %s."""
+
+    def __init__(self, *, mark: str = "%s", table: str = "vez_fence") -> None:
+        if mark not in ("?", "%s"):
+            raise Misuse(f"the placeholder of the driver is ? or %s, found {mark!r}")
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.]*", table):
+            raise Misuse(f"{table!r} is no name of a table")
+        self.create = f"CREATE TABLE IF NOT EXISTS {table} (resource TEXT PRIMARY KEY, token BIGINT NOT NULL)"
+        """Run this once."""
+        self._admit = (
+            f"INSERT INTO {table} AS fence (resource, token) VALUES ({mark}, {mark}) "  # noqa: S608
+            "ON CONFLICT (resource) DO UPDATE SET token = excluded.token WHERE fence.token <= excluded.token"
+        )
+        self._newest = f"SELECT token FROM {table} WHERE resource = {mark}"  # noqa: S608
+
+    def admit(self, cursor: Cursor, resource: str, token: int) -> None:
+        """Within the transaction of the write: let this token pass, or raise `StaleToken`."""
+        number = check_token(token)
+        cursor.execute(self._admit, (resource, number))
+        if cursor.rowcount == 0:
+            raise stale(resource, number, self.newest(cursor, resource))
+
+    def newest(self, cursor: Cursor, resource: str) -> int:
+        """The highest token seen; 0 before the first."""
+        cursor.execute(self._newest, (resource,))
+        row = cursor.fetchone()
+        return 0 if row is None else int(row[0])

@@ -1,0 +1,61 @@
+"""What a client asks an engine for: checked once, the same for sync and async clients."""
+
+from __future__ import annotations
+
+import os
+import sys
+from functools import lru_cache
+
+from vez.engines.base import Request
+from vez.engines.names import check_name
+from vez.errors import Misuse
+
+MAX_LIMIT = 1000
+"""Permits of a semaphore; counting them is linear on the engine of one machine."""
+
+
+@lru_cache(maxsize=4096)
+def lock_request(name: str, *, shared: bool, label: str | None, grace: float) -> Request:
+    """A lock, exclusive or shared."""
+    return Request(check_name(name), "lock", shared, 1, 0, _grace(grace), _label(label))
+
+
+def semaphore_request(name: str, limit: int, *, label: str | None, grace: float) -> Request:
+    """A permit of a semaphore."""
+    if not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
+        raise Misuse(f"a semaphore's limit is a number from 1 to {MAX_LIMIT}, found {limit!r}")
+    return Request(check_name(name), "semaphore", False, limit, 0, _grace(grace), _label(label))
+
+
+def election_request(name: str, weight: int, *, label: str | None, grace: float) -> Request:
+    """A candidacy."""
+    if not isinstance(weight, int) or abs(weight) >= 2**31:
+        raise Misuse(f"a weight is a whole number of at most 31 bits, found {weight!r}")
+    return Request(check_name(name), "election", False, 1, weight, _grace(grace), _label(label))
+
+
+def check_timeout(timeout: float | None) -> float | None:
+    """Seconds, or nothing for as long as it takes."""
+    if timeout is not None and not timeout >= 0:
+        raise Misuse(f"a timeout is a number of seconds from 0 on, found {timeout!r}", hint="None waits without end")
+    return timeout
+
+
+def check_lease(lease: float | None) -> None:
+    """Seconds. Engines of one machine need none: the kernel tells at once when a holder dies."""
+    if lease is not None and not lease > 0:
+        raise Misuse(f"a lease is a number of seconds above 0, found {lease!r}")
+
+
+def _grace(seconds: float) -> int:
+    if not 0 <= seconds <= 3600:
+        raise Misuse(f"a grace is a number of seconds from 0 to 3600, found {seconds!r}")
+    return int(seconds * 1000)
+
+
+def _label(label: str | None) -> str:
+    """Shown to others on their terminals, so without anything that a terminal would obey."""
+    return _program if label is None else "".join(c if c.isprintable() else "?" for c in label)
+
+
+_program = os.path.basename(sys.argv[0]) if sys.argv and sys.argv[0] not in ("", "-c", "-m") else "python"

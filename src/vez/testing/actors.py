@@ -1,0 +1,182 @@
+"""Actors: owners of locks that a test can tell what to do, one in a thread or one in a task, with one face."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+from vez import aio
+from vez.client import Client, connect
+from vez.engines.base import Inspection, Kind
+
+PATIENCE = 20.0
+"""Seconds after which a test gives up; far beyond anything that a loaded machine needs."""
+
+
+def eventually(condition: Callable[[], bool], what: str = "the condition") -> None:
+    """Wait until a condition holds, and fail if it never does."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError(f"{what} did not come true within {PATIENCE} s")
+        time.sleep(0.002)
+
+
+class Actor(ABC):
+    """One owner. `begin_*` returns a future; without `begin_` the outcome is waited for."""
+
+    can_cancel = False
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.viewer: Client = connect(url)
+
+    @abstractmethod
+    def begin(self, kind: Kind, name: str, timeout: float | None = None, **options: Any) -> Future[Any]:
+        """Ask for a lock, a permit (limit=) or a leadership (weight=, label=)."""
+
+    @abstractmethod
+    def release(self, grant: Any) -> None:
+        """Let go."""
+
+    @abstractmethod
+    def transfer(self, leadership: Any, to: str) -> int:
+        """Hand a leadership over."""
+
+    @abstractmethod
+    def lock_all(self, names: list[str], timeout: float | None) -> dict[str, int]:
+        """Take several, look at the tokens, and let go."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of everything and end."""
+
+    def acquire(self, kind: Kind, name: str, timeout: float | None = PATIENCE, **options: Any) -> Any:
+        """The grant, or the error."""
+        return self.begin(kind, name, timeout, **options).result(PATIENCE + 5)
+
+    def queue_up(self, kind: Kind, name: str, timeout: float | None = None, **options: Any) -> Future[Any]:
+        """Ask, and return when the request is in the queue or answered."""
+        before = {who.token for who in self.inspect(name, kind).queue}
+        future = self.begin(kind, name, timeout, **options)
+        eventually(
+            lambda: future.done() or any(w.token not in before for w in self.inspect(name, kind).queue), "queueing"
+        )
+        return future
+
+    def inspect(self, name: str, kind: Kind = "lock") -> Inspection:
+        """What the engine shows."""
+        return self.viewer.inspect(name, kind)
+
+
+def _made(client: Any, kind: Kind, name: str, options: dict[str, Any]) -> Any:
+    make = {"lock": client.lock, "semaphore": client.semaphore, "election": client.election}[kind]
+    return make(name, **options)
+
+
+class SyncActor(Actor):
+    """An owner that is a thread."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self.client = connect(url)
+        self._thread = ThreadPoolExecutor(1)
+
+    def begin(self, kind: Kind, name: str, timeout: float | None = None, **options: Any) -> Future[Any]:
+        return self._thread.submit(lambda: _made(self.client, kind, name, options).acquire(timeout))
+
+    def release(self, grant: Any) -> None:
+        self._thread.submit(grant.release).result(PATIENCE)
+
+    def transfer(self, leadership: Any, to: str) -> int:
+        term: int = self._thread.submit(leadership.transfer, to).result(PATIENCE)
+        return term
+
+    def lock_all(self, names: list[str], timeout: float | None) -> dict[str, int]:
+        def take() -> dict[str, int]:
+            with self.client.lock_all(names, timeout=timeout) as grants:
+                return {name: grant.token for name, grant in grants.items()}
+
+        return self._thread.submit(take).result(PATIENCE)
+
+    def close(self) -> None:
+        self.client.close()
+        self.viewer.close()
+        self._thread.shutdown(wait=True)
+
+
+class AsyncActor(Actor):
+    """An owner that is a task, in an event loop of its own thread."""
+
+    can_cancel = True
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self._orders: asyncio.Queue[tuple[Callable[[], Coroutine[Any, Any, Any]], Future[Any]] | None]
+        self._task: asyncio.Task[None]
+        asyncio.run_coroutine_threadsafe(self._start(), self._loop).result(PATIENCE)
+
+    async def _start(self) -> None:
+        self._orders = asyncio.Queue()
+        self.client = aio.connect(self.url)
+        self._task = asyncio.get_running_loop().create_task(self._work())
+
+    async def _work(self) -> None:
+        while (order := await self._orders.get()) is not None:
+            action, future = order
+            try:
+                future.set_result(await action())
+            except asyncio.CancelledError as error:
+                self._task.uncancel()
+                future.set_exception(InterruptedError(str(error)))
+            except BaseException as error:
+                future.set_exception(error)
+
+    def do(self, action: Callable[[], Coroutine[Any, Any, Any]]) -> Future[Any]:
+        """Run a coroutine in this actor's task."""
+        future: Future[Any] = Future()
+        self._loop.call_soon_threadsafe(self._orders.put_nowait, (action, future))
+        return future
+
+    def cancel(self) -> None:
+        """Cancel what the task waits for."""
+        self._loop.call_soon_threadsafe(self._task.cancel)
+
+    def begin(self, kind: Kind, name: str, timeout: float | None = None, **options: Any) -> Future[Any]:
+        return self.do(lambda: _made(self.client, kind, name, options).acquire(timeout))
+
+    def release(self, grant: Any) -> None:
+        self.do(grant.release).result(PATIENCE)
+
+    def transfer(self, leadership: Any, to: str) -> int:
+        term: int = self.do(lambda: leadership.transfer(to)).result(PATIENCE)
+        return term
+
+    def lock_all(self, names: list[str], timeout: float | None) -> dict[str, int]:
+        async def take() -> dict[str, int]:
+            async with self.client.lock_all(names, timeout=timeout) as grants:
+                return {name: grant.token for name, grant in grants.items()}
+
+        taken: dict[str, int] = self.do(take).result(PATIENCE)
+        return taken
+
+    def close(self) -> None:
+        async def end() -> None:
+            await self._orders.put(None)
+            self._task.cancel()
+            await asyncio.wait([self._task])
+            await self.client.close()
+
+        asyncio.run_coroutine_threadsafe(end(), self._loop).result(PATIENCE)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(PATIENCE)
+        self._loop.close()
+        self.viewer.close()

@@ -1,0 +1,97 @@
+"""What a worker process does: one order a line, one answer a line."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from vez.client import Client, Grant, connect
+from vez.errors import VezError
+
+
+def say(*words: object) -> None:
+    """Answer."""
+    sys.stdout.write(" ".join(map(str, words)) + "\n")
+    sys.stdout.flush()
+
+
+def acquire(client: Client, name: str, *options: str) -> Grant:
+    """Ask for what the options say."""
+    settings = dict(option.split("=") for option in options)
+    timeout = float(settings["timeout"]) if "timeout" in settings else None
+    if "limit" in settings:
+        return client.semaphore(name, int(settings["limit"])).acquire(timeout)
+    if "weight" in settings:
+        return client.election(name, weight=int(settings["weight"])).acquire(timeout)
+    return client.lock(name, shared="shared" in settings).acquire(timeout)
+
+
+def fork(client: Client, grants: dict[str, Grant], name: str) -> None:
+    """The child must not believe that it holds, and must not keep the lock alive."""
+    child = os.fork()
+    if child == 0:
+        grant = grants[name]
+        believes = not grant.lost
+        grant.release()  # must not let go of what the parent holds
+        free = client.lock(name).try_acquire() is not None
+        os.write(1, f"child {os.getpid()} believes={believes} free={free}\n".encode())
+        signal.pause()
+    say("forked", child)
+
+
+def hammer(client: Client, name: str, path: str, times: int) -> None:
+    """Read, yield, write, so often: without exclusion updates get lost."""
+    with open(path, "r+") as file:
+        for _ in range(times):
+            with client.lock(name):
+                file.seek(0)
+                value = int(file.read() or 0)
+                time.sleep(0)
+                file.seek(0)
+                file.write(str(value + 1))
+                file.flush()
+
+
+def obey(client: Client, grants: dict[str, Grant], order: str, words: list[str]) -> None:
+    """Do what one line says."""
+    match order:
+        case "acquire":
+            grants[words[0]] = acquire(client, *words)
+            say("got", grants[words[0]].token)
+        case "release":
+            grants.pop(words[0]).release()
+            say("released")
+        case "check":
+            say("lost" if grants[words[0]].lost else "held")
+        case "fork":
+            fork(client, grants, words[0])
+        case "spawn":
+            child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(30)"])
+            say("spawned", child.pid)
+        case "hammer":
+            hammer(client, words[0], words[1], int(words[2]))
+            say("hammered")
+        case _:
+            say("unknown", order)
+
+
+def main(url: str) -> None:
+    """Obey until the input ends."""
+    client = connect(url)
+    grants: dict[str, Grant] = {}
+    say("ready")
+    for line in sys.stdin:
+        order, *words = line.split()
+        try:
+            obey(client, grants, order, words)
+        except VezError as error:
+            say("error", type(error).__name__)
+        except KeyboardInterrupt:
+            say("interrupted")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,103 @@
+"""From records and faults to a trace, in the form of all worlds."""
+
+from __future__ import annotations
+
+import msgspec
+
+from vez.core.assumptions import Property
+from vez.core.trace import (
+    FORMAT,
+    AnyEvent,
+    Crashed,
+    Entered,
+    Header,
+    Left,
+    Noted,
+    Paused,
+    Recovered,
+    Resumed,
+    Trace,
+    Wanted,
+    Wrote,
+)
+from vez.torture.record import Line
+
+PATIENCE_US = 10_000_000
+GUARANTEES = (
+    Property.EXCLUSION, Property.DEADLOCK_FREEDOM, Property.STARVATION_FREEDOM, Property.BOUNDED_WAITING,
+    Property.REQUEST_ORDER, Property.FENCED_EXCLUSION,
+)  # fmt: skip
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """What the nemesis did, and when it did it; for a kill also when the process was seen dead."""
+
+    at: int
+    worker: int
+    kind: str
+    done: int = 0
+
+
+def to_trace(lines: list[Line], faults: list[Fault], workers: int, url: str, seed: int) -> Trace:
+    """One trace; microseconds since the first event."""
+    start = min([line.at for line in lines] + [fault.at for fault in faults], default=0)
+    timed: list[tuple[int, int, AnyEvent]] = []
+    for line in lines:
+        at = (line.at - start) // 1000
+        timed += [(line.at, place, event) for place, event in enumerate(_events(line, at))]
+    for fault in faults:
+        moment = fault.at if fault.kind != "kill" else _death(fault, lines)
+        at = (moment - start) // 1000
+        timed += [(moment, 9 + place, event) for place, event in enumerate(_of_fault(fault, at))]
+    timed.sort(key=lambda item: (item[0], item[2].process, item[1]))
+    events = tuple(event for _, _, event in timed)
+    header = Header(
+        vez_trace=FORMAT,
+        algorithm=f"torture of {url}",
+        role="mutex",
+        ids=tuple(range(1, workers + 1)),
+        topology="complete",
+        seed=seed,
+        end="quiet",  # the workers have ended: whoever still waits has waited in vain
+        ended_at=events[-1].at if events else 0,
+        guarantees=tuple(map(str, GUARANTEES)),
+        patience_us=PATIENCE_US,
+    )
+    return Trace(header, events)
+
+
+def _death(fault: Fault, lines: list[Line]) -> int:
+    """A killed worker lived at least until its last line, and no longer than until it was seen dead."""
+    last = max((x.at for x in lines if x.worker == fault.worker and x.at <= fault.done), default=fault.at)
+    return max(fault.at, last)
+
+
+def _events(line: Line, at: int) -> tuple[AnyEvent, ...]:
+    who = line.worker
+    match line.what:
+        case "wanted":
+            return (Wanted(at, who),)
+        case "entered":
+            return (Entered(at, who, token=line.token),)
+        case "wrote":
+            return (Wrote(at, who, token=line.token, accepted=line.accepted),)
+        case "left":
+            return (Left(at, who),)
+        case "interrupted" | "refused":  # the request is over, without having been served
+            return (Noted(at, who, text=line.what), Crashed(at, who), Recovered(at, who))
+        case "queued":
+            return (Noted(at, who, text="in the queue"),)
+        case _:
+            return (Noted(at, who, text=line.what),)
+
+
+def _of_fault(fault: Fault, at: int) -> tuple[AnyEvent, ...]:
+    match fault.kind:
+        case "kill":
+            return (Crashed(at, fault.worker), Recovered(at, fault.worker, memory=False))
+        case "pause":
+            return (Paused(at, fault.worker),)
+        case "resume":
+            return (Resumed(at, fault.worker),)
+        case _:
+            return (Noted(at, fault.worker, text="SIGINT"),)

@@ -1,0 +1,232 @@
+"""`vez run` and its sisters, as real processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import vez
+from vez.testing import eventually
+
+Start = Callable[..., subprocess.Popen[str]]
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"file://{tmp_path}/turns"
+
+
+@pytest.fixture
+def start(url: str) -> Iterator[Start]:
+    started: list[subprocess.Popen[str]] = []
+
+    def one(*words: str, **options: Any) -> subprocess.Popen[str]:
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        environment = {**os.environ, "VEZ_URL": url}
+        command = [sys.executable, "-m", "vez", *words]
+        started.append(subprocess.Popen(command, env=environment, text=True, **{**pipes, **options}))
+        return started[-1]
+
+    yield one
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def client(url: str) -> Iterator[vez.Client]:
+    with vez.connect(url) as made:
+        yield made
+
+
+def finish(process: subprocess.Popen[str], text: str | None = None) -> tuple[int, str, str]:
+    out, err = process.communicate(text, timeout=20)
+    return process.returncode, out, err
+
+
+def holders(client: vez.Client, name: str = "x", kind: Any = "lock") -> int:
+    return len(client.inspect(name, kind).holders)
+
+
+def test_the_command_gets_lock_token_and_input_and_its_code_comes_back(start: Start) -> None:
+    script = "read line; echo $VEZ_LOCK $VEZ_TOKEN $line; exit 3"
+    code, out, _ = finish(start("run", "x", "--", "sh", "-c", script), "hello\n")
+    assert code == 3
+    name, token, line = out.split()
+    assert (name, line) == ("x", "hello")
+    assert int(token) > 0
+
+
+def test_options_of_the_command_are_its_own(start: Start) -> None:
+    assert finish(start("run", "x", "--", "echo", "--wait", "-q"))[1] == "--wait -q\n"
+
+
+def test_busy_codes(start: Start, client: vez.Client) -> None:
+    with client.lock("x"):
+        attempts = [
+            start("run", "x", "--no-wait", "--", "true"),
+            start("run", "x", "--wait", "0.1", "--", "true"),
+            start("run", "x", "--no-wait", "--busy-code", "9", "--", "true"),
+        ]
+        results = [finish(attempt) for attempt in attempts]
+    assert [code for code, _, _ in results] == [75, 75, 9]
+    assert "vez: lock 'x' was not granted" in results[0][2]
+    assert "vez status x" in results[0][2]
+
+
+def test_missing_commands_and_wrong_options(start: Start) -> None:
+    assert finish(start("run", "x", "--", "/no/such/command"))[0] == 127
+    assert finish(start("run", "x", "--", "/etc/passwd"))[0] == 126
+    assert finish(start("run", "x", "--leader", "--shared", "--", "true"))[0] == 64
+    assert finish(start("run", "x y", "--", "true"))[0] == 64
+
+
+def test_it_waits_tells_who_holds_and_then_runs(start: Start, client: vez.Client) -> None:
+    with client.lock("x", label="me"):
+        process = start("run", "x", "--", "echo", "in")
+        eventually(lambda: len(client.inspect("x").queue) == 1, "waiting")
+    code, out, err = finish(process)
+    assert (code, out) == (0, "in\n")
+    assert "1 before us" in err
+    assert f"process {os.getpid()} (me)" in err
+
+
+def test_interrupted_while_waiting_leaves_nothing(start: Start, client: vez.Client) -> None:
+    with client.lock("x"):
+        process = start("run", "x", "--", "true")
+        eventually(lambda: len(client.inspect("x").queue) == 1, "waiting")
+        process.send_signal(signal.SIGINT)
+        assert finish(process)[0] == 130
+        assert client.inspect("x").queue == ()
+
+
+def test_signals_go_to_the_command(start: Start, client: vez.Client) -> None:
+    script = "trap 'echo usr1' USR1; trap 'echo term; exit 5' TERM; echo ready; while :; do sleep 0.05; done"
+    process = start("run", "x", "--", "sh", "-c", script)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGUSR1)
+    assert process.stdout.readline() == "usr1\n"
+    process.send_signal(signal.SIGTERM)
+    assert finish(process)[:2] == (5, "term\n")
+    assert holders(client) == 0
+
+
+def test_a_command_killed_by_a_signal(start: Start) -> None:
+    assert finish(start("run", "x", "--", "sh", "-c", "kill -9 $$"))[0] == 137
+
+
+def test_on_loss_the_group_gets_term_then_kill_before_the_next(
+    start: Start, client: vez.Client, tmp_path: Path
+) -> None:
+    """The command ignores TERM and has a child; both must be dead when another gets in."""
+    script = "trap '' TERM; (trap '' TERM; while :; do sleep 0.05; done) & echo $$ $!; while :; do sleep 0.05; done"
+    process = start("run", "x", "--kill-after", "0.3", "--", "sh", "-c", script)
+    assert process.stdout is not None
+    pids = [int(word) for word in process.stdout.readline().split()]
+    assert client.break_lock("x", "a test") is not None
+    with client.lock("x"):
+        assert [_running(pid) for pid in pids] == [False, False]
+    code, _, err = finish(process)
+    assert code == 76
+    assert "was lost" in err
+
+
+def test_on_loss_a_polite_command_goes_at_once(start: Start, client: vez.Client) -> None:
+    process = start("run", "x", "--kill-after", "1000", "--", "sh", "-c", "echo ready; exec sleep 1000")
+    assert process.stdout is not None
+    process.stdout.readline()
+    begun = time.monotonic()
+    assert client.break_lock("x", "a test") is not None
+    assert finish(process)[0] == 76
+    assert time.monotonic() - begun < 100  # far from the thousand seconds of patience
+
+
+def test_killed_vez_run_takes_its_command_along(start: Start, client: vez.Client) -> None:
+    process = start("run", "x", "--", "sh", "-c", "echo $$; exec sleep 1000")
+    assert process.stdout is not None
+    child = int(process.stdout.readline())
+    process.kill()
+    eventually(lambda: not _running(child), "the command's end")
+    assert client.lock("x").acquire(10).token > 0
+
+
+def test_semaphore_and_shared(start: Start, client: vez.Client) -> None:
+    for words, kind in ((("--semaphore", "2"), "semaphore"), (("--shared",), "lock")):
+        two = [start("run", "x", *words, "--", "sh", "-c", "echo in; read line") for _ in range(2)]
+        for process in two:
+            assert process.stdout is not None
+            assert process.stdout.readline() == "in\n"
+        assert holders(client, "x", kind) == 2
+        assert [finish(process, "\n")[0] for process in two] == [0, 0]
+    assert finish(start("run", "x", "--semaphore", "0", "--", "true"))[0] == 64
+
+
+def test_leader_runs_again_when_elected_again(start: Start, client: vez.Client) -> None:
+    process = start("run", "x", "--leader", "--", "sh", "-c", "echo $VEZ_TOKEN; exec sleep 1000")
+    assert process.stdout is not None
+    first = int(process.stdout.readline())
+    assert client.break_lock("x", "a test", "election") is not None
+    assert int(process.stdout.readline()) > first
+    process.terminate()
+    assert finish(process)[0] == 143
+
+
+def test_events_as_json(start: Start, client: vez.Client) -> None:
+    with client.lock("x"):
+        process = start("run", "x", "--json", "--", "true")
+        eventually(lambda: len(client.inspect("x").queue) == 1, "waiting")
+    _, _, err = finish(process)
+    events = [json.loads(line) for line in err.splitlines()]
+    assert [event["event"] for event in events] == ["waiting", "granted", "ended"]
+    assert events[-1]["exit_code"] == 0
+
+
+def test_status_break_and_their_json(start: Start, client: vez.Client) -> None:
+    with client.lock("x", label="[bold]me") as grant:
+        _, out, _ = finish(start("status"))
+        assert "[bold]me" in out
+        assert str(grant.token) in out
+        seen = json.loads(finish(start("status", "x", "--json"))[1])["names"][0]
+        assert seen["holders"][0]["token"] == grant.token
+        code, out, _ = finish(start("break", "x", "--reason", "stuck"))
+        assert (code, str(grant.token) in out) == (0, True)
+        assert grant.lost
+    assert finish(start("break", "x"))[0] == 1
+    assert "stuck" in finish(start("status", "x"))[1]
+    assert "nobody" in finish(start("status"))[1]
+
+
+def test_elect_and_observe(start: Start, client: vez.Client) -> None:
+    observer = start("observe", "x")
+    assert observer.stdout is not None
+    assert observer.stdout.readline() == "nobody leads\n"
+    leader = start("elect", "x", "--label", "anna", "--json")
+    assert leader.stdout is not None
+    term = json.loads(leader.stdout.readline())["term"]
+    line = observer.stdout.readline()
+    assert line.startswith("anna (process")
+    assert f"term {term}" in line
+    assert json.loads(finish(start("observe", "x", "--once", "--json"))[1])["leader"]["term"] == term
+    leader.send_signal(signal.SIGINT)
+    assert finish(leader)[0] == 130
+    assert observer.stdout.readline() == "nobody leads\n"
+    assert finish(start("observe", "x", "--once"))[0] == 1
+    assert finish(start("elect", "x", "--for", "0"))[0] == 0
+
+
+def _running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,412 @@
+"""What the file engine keeps on disk: durable tokens, refused directories, damage that is reported."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import vez
+from vez.engines.file import layout
+from vez.engines.file.directory import NETWORK_FILE_SYSTEMS, directory_of, refuse_network
+from vez.engines.file.engine import FileEngine
+from vez.engines.file.waiting import ear
+from vez.errors import CorruptState, EngineUnavailable, Misuse, UnknownName
+from vez.testing import eventually
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "turns"
+
+
+def file_of(home: Path, name: str = "x") -> Path:
+    return home / f"lock.{name}"
+
+
+def token_of(home: Path) -> int:
+    with vez.connect(f"file://{home}") as client, client.lock("x") as grant:
+        return grant.token
+
+
+def test_the_directory_is_chosen_in_order(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("VEZ_DIR", raising=False)
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    assert directory_of("file:") == tmp_path / f"vez-{os.geteuid()}"
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    assert directory_of("file:") == tmp_path / "vez"
+    monkeypatch.setenv("VEZ_DIR", "/somewhere")
+    assert directory_of("file:") == Path("/somewhere")
+    assert directory_of("file:///else%20where") == Path("/else where")
+
+
+def test_the_url_is_chosen_in_order(monkeypatch: pytest.MonkeyPatch, home: Path) -> None:
+    monkeypatch.setenv("VEZ_URL", "memory:chosen")
+    assert vez.connect().url == "memory:chosen"
+    assert vez.connect(f"file://{home}").url == f"file://{home}"
+    monkeypatch.delenv("VEZ_URL")
+    monkeypatch.setenv("VEZ_DIR", str(home))
+    assert vez.connect().url == f"file://{home}"
+    assert home.is_dir()
+
+
+@pytest.mark.parametrize(("url", "error"), [
+    ("nightly", Misuse), ("flie:///x", UnknownName), ("file://host/x", Misuse), ("file:///x?lease=3", Misuse),
+])  # fmt: skip
+def test_wrong_urls_are_refused(url: str, error: type[Exception]) -> None:
+    with pytest.raises(error):
+        vez.connect(url)
+
+
+def test_the_directory_is_private(home: Path) -> None:
+    vez.connect(f"file://{home}").close()
+    assert home.stat().st_mode & 0o777 == 0o700
+    home.chmod(0o750)
+    with pytest.raises(EngineUnavailable, match="0750"):
+        vez.connect(f"file://{home}")
+
+
+def test_a_symbolic_link_is_refused(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir(mode=0o700)
+    home.symlink_to(tmp_path / "real")
+    with pytest.raises(EngineUnavailable, match="symbolic link"):
+        vez.connect(f"file://{home}")
+
+
+def test_a_symbolic_link_in_place_of_a_lock_is_refused(home: Path, tmp_path: Path) -> None:
+    token_of(home)
+    file_of(home).rename(tmp_path / "moved")
+    file_of(home).symlink_to(tmp_path / "moved")
+    with pytest.raises(EngineUnavailable):
+        token_of(home)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory away")
+def test_a_directory_of_another_user_is_refused(home: Path) -> None:
+    home.mkdir(mode=0o700)
+    os.chown(home, 12345, 12345)
+    with pytest.raises(EngineUnavailable, match="12345"):
+        vez.connect(f"file://{home}")
+
+
+@pytest.mark.parametrize(("magic", "name"), sorted(NETWORK_FILE_SYSTEMS.items()))
+def test_network_file_systems_are_refused(magic: int, name: str) -> None:
+    with pytest.raises(EngineUnavailable, match=name):
+        refuse_network(magic, Path("/net"))
+
+
+def test_local_file_systems_are_not() -> None:
+    for magic in (0xEF53, 0x01021994, 0x58465342, 0x9123683E, 0x794C7630, 0x2FC12FC1):
+        refuse_network(magic, Path("/here"))
+
+
+def test_tokens_survive_a_reboot_with_stale_pages(home: Path) -> None:
+    """After a power loss the counter on disk may be old; only the durable record may be believed."""
+    first = token_of(home)
+    with file_of(home).open("r+b") as file:
+        file.seek(layout.COUNTER_AT)
+        file.write(layout.COUNTER.pack(first - 5, (first - 5) ^ layout.ALL))  # as if never written back
+        file.seek(layout.BOOT_AT)
+        file.write(bytes(16))
+    assert token_of(home) >= first + layout.RANGE - 5
+
+
+def test_tokens_go_on_when_the_clock_does_not(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = token_of(home)
+    with file_of(home).open("r+b") as file:
+        file.seek(layout.BOOT_AT)
+        file.write(bytes(16))
+    monkeypatch.setattr("time.time", lambda: layout.EPOCH + 1.0)
+    assert token_of(home) > first
+
+
+def test_a_removed_file_does_not_repeat_tokens(home: Path) -> None:
+    with vez.connect(f"file://{home}") as client:
+        with client.lock("x") as grant:
+            first = grant.token
+            file_of(home).unlink()
+            assert grant.lost
+        with client.lock("x") as grant:
+            assert grant.token > first
+            assert file_of(home).exists()
+
+
+def test_a_range_is_reserved_before_it_is_used(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vez.engines.file.tickets.RANGE", 4)
+    monkeypatch.setattr("vez.engines.file.layout.RANGE", 4)
+    with vez.connect(f"file://{home}") as client:
+        for _ in range(20):
+            with client.lock("x") as grant:
+                reserved, _ = layout.read_durable(file_of(home).read_bytes()[: layout.SLOTS_AT], "here")
+                assert grant.token < reserved
+
+
+def test_a_counter_torn_by_a_crash_jumps_ahead(home: Path) -> None:
+    first = token_of(home)
+    with file_of(home).open("r+b") as file:
+        file.seek(layout.COUNTER_AT)
+        file.write((first - 100).to_bytes(8, "little"))  # without its complement
+    assert token_of(home) > first
+
+
+def test_one_whole_durable_record_is_enough_and_none_is_damage(home: Path) -> None:
+    token_of(home)
+    for place in layout.DURABLE_AT:
+        with file_of(home).open("r+b") as file:
+            file.seek(place)
+            file.write(b"\xff" * 8)
+        if place == layout.DURABLE_AT[0]:
+            token_of(home)
+    with pytest.raises(CorruptState, match="durable"):
+        token_of(home)
+
+
+@pytest.mark.parametrize(("place", "content", "complaint"), [
+    (0, b"GARBAGE!", "begins with"), (layout.IDENTITY_AT + 12, b"other", "not the file of"),
+    (layout.CAPACITY_AT, b"\xff\xff\xff\xff", "slots"), (layout.BROKEN_AT, b"\xff" * 8, "void"),
+])  # fmt: skip
+def test_damage_is_reported_and_nothing_is_granted(home: Path, place: int, content: bytes, complaint: str) -> None:
+    token_of(home)
+    with file_of(home).open("r+b") as file:
+        file.seek(place)
+        file.write(content)
+    with pytest.raises(CorruptState, match=complaint):
+        token_of(home)
+
+
+@pytest.mark.parametrize("size", [0, 100, 4096, 5000])
+def test_truncation_is_reported(home: Path, size: int) -> None:
+    token_of(home)
+    os.truncate(file_of(home), size)
+    with pytest.raises(CorruptState, match="damaged"):
+        token_of(home)
+
+
+def test_truncation_in_use_is_reported_and_nobody_is_killed(home: Path) -> None:
+    """A mapped file that shrinks would end the process with SIGBUS."""
+    program = f"""
+import os, vez
+client = vez.connect("file://{home}")
+grant = client.lock("x").acquire()
+os.truncate("{file_of(home)}", 0)
+assert grant.lost
+grant.release()
+try:
+    client.lock("x").acquire()
+except vez.CorruptState:
+    print("reported")
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "reported\n"
+
+
+def test_more_waiters_than_slots_make_the_file_grow(home: Path) -> None:
+    count = layout.FIRST_CAPACITY * 2 + 5
+    with vez.connect(f"file://{home}") as client, vez.connect(f"file://{home}") as other:
+        grant = client.lock("x").acquire()
+        tokens: list[int] = []
+
+        def want() -> None:
+            with other.lock("x") as mine:
+                tokens.append(mine.token)
+
+        threads = [threading.Thread(target=want) for _ in range(count)]
+        for thread in threads:
+            thread.start()
+        eventually(lambda: len(client.inspect("x").queue) == count, "all waiting")
+        grant.release()
+        for thread in threads:
+            thread.join(20)
+        assert len(tokens) == count
+        assert tokens == sorted(tokens)
+        assert client.inspect("x").queue == ()
+
+
+def test_slots_of_the_dead_are_used_again(home: Path) -> None:
+    program = f"""
+import os, vez
+grants = [vez.connect("file://{home}").lock("x", shared=True).acquire() for _ in range({layout.FIRST_CAPACITY - 1})]
+os._exit(0)
+"""
+    for _ in range(3):
+        subprocess.run([sys.executable, "-c", program], check=True)
+    assert token_of(home) > 0
+    assert file_of(home).stat().st_size == layout.size_of(layout.FIRST_CAPACITY)
+
+
+def test_an_unreleased_grant_that_nobody_knows_is_freed(home: Path) -> None:
+    with vez.connect(f"file://{home}") as client:
+        client.lock("x").acquire()
+        assert client.lock("x").try_acquire() is not None
+
+
+def test_descriptors_do_not_pile_up(home: Path) -> None:
+    with vez.connect(f"file://{home}") as client:
+        for number in range(300):
+            with client.lock(f"n{number}"):
+                pass
+        assert len(os.listdir("/proc/self/fd")) < 300
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(20):
+        with vez.connect(f"file://{home}") as client, client.lock("x"):
+            pass
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_vez_lock_uses_the_default_engine(home: Path) -> None:
+    program = "import vez\nwith vez.lock('nightly') as grant:\n    print(grant.token)"
+    environment = {**os.environ, "VEZ_DIR": str(home), "VEZ_URL": ""}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, env=environment)
+    assert int(done.stdout) > 0
+    assert file_of(home, "nightly").exists()
+
+
+def test_a_forked_child_waits_with_ears_of_its_own_and_harms_no_other_descriptor(home: Path) -> None:
+    """What the parent listened with is closed in the child; collecting it there must not close a number again."""
+    program = f"""
+import gc, os, threading, vez
+
+def contend(client):
+    grant = client.lock("x").acquire()
+    got = []
+    thread = threading.Thread(target=lambda: got.append(client.lock("x").acquire(10)))
+    thread.start()
+    while not client.inspect("x").queue:
+        pass
+    late = threading.Timer(0.05, grant.release)
+    late.start()
+    thread.join()
+    late.join()
+    got[0].release()
+    other = vez.connect("file://{home}")
+    hold = other.lock("y").acquire()
+    threading.Timer(0.05, hold.release).start()
+    mine = []
+    waiter = threading.Thread(target=lambda: mine.append(client.lock("y").acquire(10)))
+    waiter.start(); waiter.join()
+    mine[0].release()
+    a = client.lock("z").acquire()
+    try:
+        client.lock("z2").acquire(0).release()
+    finally:
+        a.release()
+
+client = vez.connect("file://{home}")
+contend(client)
+held = client.lock("main").acquire()
+try:
+    vez.connect("file://{home}").lock("main").acquire(0.01)  # this thread gets ears
+except vez.VezError:
+    pass
+child = os.fork()
+if child == 0:
+    files = [os.open("/dev/null", os.O_RDONLY) for _ in range(40)]
+    try:
+        vez.connect("file://{home}").lock("main").acquire(0.05)
+    except vez.LockTimeout:
+        pass
+    gc.collect()
+    for file in files:
+        os.fstat(file)
+    contend(client)
+    for file in files:
+        os.fstat(file)
+    os._exit(7)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+held.check()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("7\n", "")
+
+
+@pytest.fixture
+def no_nets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waiters do not look by themselves: a lost ring shows as a wait without end."""
+    for net in ("HEAD_NET", "QUEUE_NET"):
+        monkeypatch.setattr(f"vez.engines.file.contender.{net}", 3600.0)
+
+
+@pytest.mark.usefixtures("no_nets")
+def test_no_ring_is_lost_among_threads(home: Path) -> None:
+    with vez.connect(f"file://{home}") as client:
+
+        def work() -> None:
+            for _ in range(200):
+                with client.lock("x", timeout=20):
+                    pass
+
+        threads = [threading.Thread(target=work) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        assert client.inspect("x").queue == ()
+        assert not any(thread.is_alive() for thread in threads)
+
+
+@pytest.mark.usefixtures("no_nets")
+def test_rings_that_nobody_took_do_not_drown_the_next(home: Path) -> None:
+    """A turn that comes without sleeping leaves its ring behind; the kernel keeps only so many of them."""
+    with vez.connect(f"file://{home}") as client, vez.connect(f"file://{home}") as other:
+        engine = client.engine
+        assert isinstance(engine, FileEngine)
+        for _ in range(3):
+            number = ear.open().number
+            for stale in range(40):
+                engine.ringer.ring(number, stale + 1)
+            inside, done = threading.Event(), threading.Event()
+
+            def hold(inside: threading.Event = inside, done: threading.Event = done) -> None:
+                with other.lock("x"):
+                    inside.set()
+                    done.wait()
+
+            holder = threading.Thread(target=hold)
+            holder.start()
+            inside.wait()
+            threading.Timer(0.05, done.set).start()
+            client.lock("x").acquire(20).release()
+            holder.join()
+
+
+@pytest.mark.usefixtures("no_nets")
+def test_no_ring_is_lost_among_many_tasks_of_a_busy_loop(home: Path) -> None:
+    """Readers behind a writer are rung one by one, but the loop is blocked while foreign rings fill its bell."""
+
+    async def run() -> None:
+        async with vez.aio.connect(f"file://{home}") as client:
+            grants = [await client.lock(f"n{number}").acquire() for number in range(30)]
+
+            async def want(number: int) -> None:
+                async with client.lock(f"n{number}", timeout=20):
+                    pass
+
+            tasks = [asyncio.create_task(want(number)) for number in range(30)]
+            while not all([(await client.inspect(f"n{number}")).queue for number in range(30)]):
+                await asyncio.sleep(0.01)
+            for grant in grants:  # thirty rings before the loop hears the first
+                grant._holding.release()
+            await asyncio.gather(*tasks)
+
+    asyncio.run(run())
+
+
+def test_no_ring_is_lost_among_processes(home: Path) -> None:
+    """What is written into the map while others read it must never be seen half done."""
+    program = f"""
+import vez
+from vez.engines.file import contender
+contender.HEAD_NET = contender.QUEUE_NET = 3600.0
+client = vez.connect("file://{home}")
+for _ in range(1500):
+    with client.lock("x", timeout=30):
+        pass
+"""
+    workers = [subprocess.Popen([sys.executable, "-c", program]) for _ in range(6)]
+    assert [worker.wait(60) for worker in workers] == [0] * 6
