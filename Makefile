@@ -21,7 +21,7 @@ $(STAMP): pyproject.toml
 setup: $(STAMP)
 
 demo: setup
-	@$(BIN)/python -m vez.cli.demo
+	@$(BIN)/python -m vez.demo
 
 check: setup
 	$(BIN)/ruff check .

@@ -1,4 +1,4 @@
-"""`make demo`: a tour in the terminal, under a minute.
+"""The second half of the demo: three runs of the simulator, judged and drawn.
 
 Runs through the same functions as the commands that it prints, and leaves pictures to open in a browser.
 """
@@ -21,7 +21,11 @@ from vez.properties import Status
 from vez.sim.scenario import Crash, Elect, Pause, Scenario, Want
 
 FOLDER = Path("demo-out")
-NEXT = ("vez algorithms", "vez sim token-ring --runs 1000 --crashes 1 --shrink lost.toml", "vez sim --help")
+NEXT = (
+    "vez run nightly -- sleep 5        # in two terminals, and vez status in a third",
+    "vez check maekawa -n 3            # every interleaving, and the shortest way into the deadlock",
+    "vez sim token-ring --runs 1000 --crashes 1 --shrink lost.toml",
+)
 STOPS = [
     (
         "Everybody asks everybody",
@@ -60,7 +64,7 @@ def main() -> int:
     started = time.monotonic()
     out = console()
     FOLDER.mkdir(exist_ok=True)
-    out.print("\n[bold]vez[/]: whose turn is it?   Three runs, judged and drawn.\n")
+    out.print("\nWhy is this hard? [bold]Three runs in virtual time[/], judged and drawn.\n")
     found = []
     for number, (title, story, command, scenario) in enumerate(STOPS, 1):
         out.print(Panel(f"{story}\n\n[dim]$ {command}[/]", title=f"{number}. {title}", title_align="left"))
@@ -105,7 +109,3 @@ def _as_told(reports: list[Report]) -> bool:
         and third.leader == 3
         and not any(verdict.promised for verdict in third.broken)
     )
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,204 @@
+"""The first half of the demo: five real processes compete for one lock, and the nemesis visits.
+
+One of them is killed while it is inside, one is stopped for a while; the kernel tells the engine of the death at
+once. The history is judged like any other. Then three processes stand for election and their leader is killed.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from vez.cli.output import console
+from vez.properties import Status
+from vez.torture.history import Fault, to_trace
+from vez.torture.judges import judge_all
+from vez.torture.record import Line, read_lines
+
+WORKERS, CANDIDATES = 5, 3
+SECONDS = 7.0
+KILL_AT, STOP_AT, STOP_FOR = 2.0, 3.5, 1.5
+PATIENCE = 15.0
+STATES = {"wanted": "waits", "entered": "[green]inside[/]", "wrote": "[green]inside[/]", "left": "outside"}
+
+
+class Crew:
+    """Worker processes of the demo, their records, and what was done to them."""
+
+    def __init__(self, what: str, count: int, seconds: float) -> None:
+        self.what, self.seconds = what, seconds
+        self._temporary = tempfile.TemporaryDirectory(prefix="vez-demo-")
+        self.folder = Path(self._temporary.name)
+        self.url = f"file://{self.folder}/turns"
+        self.processes = {worker: self._start(worker) for worker in range(1, count + 1)}
+        self.faults: list[Fault] = []
+        self.remarks: dict[int, str] = {}
+
+    def _start(self, worker: int) -> subprocess.Popen[bytes]:
+        arguments = [self.what, str(self.folder), str(worker), self.url, str(self.seconds + PATIENCE)]
+        return subprocess.Popen([sys.executable, "-m", "vez.demo.worker", *arguments])  # noqa: S603
+
+    def lines(self) -> list[Line]:
+        """All records so far, in order."""
+        found = [line for worker in self.processes for line in read_lines(self.folder / f"{worker}.jsonl")]
+        return sorted(found, key=lambda line: (line.at, line.worker))
+
+    def inside(self) -> int | None:
+        """Who is inside now, by the records."""
+        last = {line.worker: line.what for line in self.lines()}
+        return next((worker for worker, what in last.items() if what == "entered" and self.alive(worker)), None)
+
+    def alive(self, worker: int) -> bool:
+        return self.processes[worker].poll() is None
+
+    def kill(self, worker: int) -> Fault:
+        """SIGKILL, and see it dead."""
+        at = time.monotonic_ns()
+        self.processes[worker].kill()
+        self.processes[worker].wait()
+        self.faults.append(Fault(at, worker, "kill", time.monotonic_ns()))
+        self.remarks[worker] = "[red]killed while inside[/]"
+        return self.faults[-1]
+
+    def pause(self, worker: int, *, on: bool) -> None:
+        """SIGSTOP or SIGCONT."""
+        self.processes[worker].send_signal(signal.SIGSTOP if on else signal.SIGCONT)
+        self.faults.append(Fault(time.monotonic_ns(), worker, "pause" if on else "resume"))
+        self.remarks[worker] = "[yellow]stands still[/]" if on else "goes on"
+
+    def close(self) -> None:
+        """End those that were started here, and only those."""
+        (self.folder / "stop").touch()
+        for process in self.processes.values():
+            process.send_signal(signal.SIGCONT)
+        for process in self.processes.values():
+            try:
+                process.wait(PATIENCE)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        self._temporary.cleanup()
+
+
+def take_turns(out: Console) -> bool:
+    """The lock; True if everything ended as it should."""
+    crew = Crew("turns", WORKERS, SECONDS)
+    try:
+        with Live(_table(crew), console=out, refresh_per_second=10, transient=not out.is_terminal) as live:
+            killed = _torment(crew, live)
+            (crew.folder / "stop").touch()
+            for process in crew.processes.values():
+                process.wait(PATIENCE)
+            live.update(_table(crew))
+        return _judge(out, crew, killed)
+    finally:
+        crew.close()
+
+
+def _torment(crew: Crew, live: Live) -> Fault | None:
+    begun, killed, stopped = time.monotonic(), None, None
+    while (passed := time.monotonic() - begun) < SECONDS:
+        holder = crew.inside()
+        if passed > KILL_AT and killed is None and holder is not None:
+            killed = crew.kill(holder)
+        elif passed > STOP_AT and stopped is None and holder is not None:
+            stopped = holder
+            crew.pause(holder, on=True)
+        elif passed > STOP_AT + STOP_FOR and stopped is not None and crew.remarks.get(stopped) != "goes on":
+            crew.pause(stopped, on=False)
+        live.update(_table(crew))
+        time.sleep(0.03)
+    return killed
+
+
+def _table(crew: Crew) -> Table:
+    table = Table(title="Five processes, one lock, no server", title_justify="left")
+    for title in ("worker", "process", "state", "turns", "last token", "waited", "what happened"):
+        table.add_column(title, justify="right" if title in ("turns", "last token", "waited") else "left")
+    lines = crew.lines()
+    for worker, process in crew.processes.items():
+        own = [line for line in lines if line.worker == worker]
+        entries = [line for line in own if line.what == "entered"]
+        state = STATES.get(own[-1].what, own[-1].what) if own else "starts"
+        state = "[red]dead[/]" if process.poll() not in (None, 0) else "done" if process.poll() == 0 else state
+        token = str(entries[-1].token) if entries else ""
+        wait = f"{_waited(own):.0f} ms" if entries else ""
+        remark = crew.remarks.get(worker, "")
+        table.add_row(str(worker), str(process.pid), state, str(len(entries)), token, wait, remark)
+    return table
+
+
+def _waited(lines: list[Line]) -> float:
+    """How long the last one who got in had waited, in ms."""
+    wanted = entered = 0
+    for line in lines:
+        if line.what == "entered":
+            entered = line.at - wanted
+        elif line.what == "wanted":
+            wanted = line.at
+    return entered / 1e6
+
+
+def _judge(out: Console, crew: Crew, killed: Fault | None) -> bool:
+    lines = crew.lines()
+    entries = [line for line in lines if line.what == "entered"]
+    trace = to_trace(lines, crew.faults, WORKERS, "the default engine", 0)
+    verdicts = judge_all(trace, lines, crew.faults)
+    if killed is not None:
+        after = next((line for line in entries if line.at > killed.at), None)
+        if after is not None:
+            late = (after.at - killed.at) / 1e6
+            out.print(f"\nworker {killed.worker} was killed inside; worker {after.worker} got in {late:.1f} ms later")
+    tokens = [line.token for line in entries]
+    out.print(f"{len(entries)} turns, tokens {min(tokens)} to {max(tokens)}, always rising; the history, judged:")
+    for verdict in verdicts:
+        mark = "[bold red]✗[/]" if verdict.status is Status.BROKEN else "[green]✓[/]"
+        out.print(f"  {mark} {verdict.name}: {verdict.evidence}")
+    return not any(verdict.status is Status.BROKEN for verdict in verdicts) and killed is not None
+
+
+def elect(out: Console) -> bool:
+    """Three candidates; the leader is killed; True if another takes over in a later term."""
+    crew = Crew("leads", CANDIDATES, SECONDS)
+    try:
+        first = _leader(crew, after=0)
+        if first is None:
+            out.print("[red]nobody was elected[/]")
+            return False
+        out.print(f"\nThree candidates: worker {first.worker} leads in term {first.token}.")
+        fault = crew.kill(first.worker)
+        second = _leader(crew, after=fault.at)
+        if second is None:
+            out.print("[red]nobody took over[/]")
+            return False
+        late = (second.at - fault.at) / 1e6
+        out.print(f"It is killed: worker {second.worker} leads in term {second.token}, {late:.1f} ms later.")
+        return second.token > first.token and second.worker != first.worker
+    finally:
+        crew.close()
+
+
+def _leader(crew: Crew, after: int) -> Line | None:
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        found = next((line for line in crew.lines() if line.what == "entered" and line.at > after), None)
+        if found is not None:
+            return found
+        time.sleep(0.01)
+    return None
+
+
+def main() -> int:
+    """Both; the exit code says whether all went as told."""
+    out = console()
+    out.print("\n[bold]vez[/]: whose turn is it?\n")
+    good = take_turns(out)
+    return 0 if elect(out) and good else 1
