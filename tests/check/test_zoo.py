@@ -27,6 +27,9 @@ TOO_DEEP = {"old-letter"}
 """Its shortest run has some thirty steps among timers that may run out at any moment: millions of states."""
 
 
+IN_ORDER = {"half-way"}
+"""Six processes in a ring that all stand: too many orders, unless channels keep theirs and reduction leaves most out."""
+
 SMALLER = {"untold": 3}
 """The simulator's short run has bystanders; with so many processes, all of which want in, it is settled sooner."""
 
@@ -46,7 +49,7 @@ def same_world(shown: Exhibit) -> Configuration:
         suspect=(),
         message=(),
         choice=(),
-        network=Network(fifo=run.network.fifo),
+        network=Network(fifo=run.network.fifo or shown.specimen.name in IN_ORDER or None),
         want=tuple(Want(process=want.process) for want in run.want),
         elect=tuple(Elect(process=elect.process) for elect in run.elect),
     )
@@ -67,6 +70,6 @@ def steps_of(trace: Trace) -> int:
 def test_the_checker_catches_it_by_a_run_no_longer(name: str) -> None:
     shown = exhibit(ZOO[name])
     broken = str(shown.specimen.breaks)
-    report = check(same_world(shown), (broken,), limits=Limits(2_000_000), first=True)
+    report = check(same_world(shown), (broken,), limits=Limits(2_000_000), first=True, reduce=name in IN_ORDER)
     assert report.broken == (broken,)
     assert report.counterexamples[broken].steps <= steps_of(shown.report.trace)

@@ -64,7 +64,6 @@ class Recorder:
         self.peers = topology.peers(me)
         self.neighbours = topology.neighbours(me)
         self.right = topology.right(me)
-        self.left = topology.left(me)
         self.hub = topology.hub
         self.sends: list[tuple[int, Message]] = []
         self.options: list[int] = []
@@ -73,6 +72,10 @@ class Recorder:
         self.named: list[tuple[int, int]] = []
         self.timers: dict[str, int] = {}
         self.set_timers: list[str] = []
+
+    @property
+    def left(self) -> int:
+        return self._configuration.topology.left(self.me)
 
     def after(self, process: int) -> int:
         return self._configuration.topology.right(process)

@@ -14,7 +14,7 @@ from vez.check.configuration import FOREVER
 from vez.cli.app import EXIT_BROKEN
 from vez.cli.check_threads import check_threads
 from vez.cli.options import ASSIGNMENT, EDGES, ELECT, IDS, WANT
-from vez.cli.output import SUFFIXES, console, print_diagram, print_json, verdict_table, write_file
+from vez.cli.output import SUFFIXES, console, print_diagram, print_json, print_verdicts, write_file
 from vez.cli.progress import Line
 from vez.core.assumptions import Assumption
 from vez.core.topology import TOPOLOGIES
@@ -195,7 +195,7 @@ def _print(
     )
     for text in found.bugs:
         out.print(f"[bold red]bug:[/] {escape(text)}")
-    out.print(verdict_table(found.verdicts))
+    print_verdicts(out, found.verdicts)
     if example is not None:
         _print_run(*example)
     for path in files.values():

@@ -24,6 +24,7 @@ import msgspec
 
 from vez.core import guards
 from vez.core.assumptions import Assumption, Property
+from vez.core.declarations import check_declarations
 from vez.core.handlers import check_handlers
 from vez.core.io import Io
 from vez.core.topology import Complete, Topology
@@ -67,6 +68,7 @@ class Process(msgspec.Struct, eq=False, gc=False, kw_only=True):
         super().__init_subclass__(**options)
         guards.check_fields(cls, "process")
         check_handlers(cls)
+        check_declarations(cls)
 
     @classmethod
     def smallest(cls) -> int:
