@@ -219,7 +219,7 @@ class Machine:
             for place in range(len(io.chosen) - 1, len(script) - 1, -1):
                 prefix = tuple(io.chosen[:place])
                 scripts += [(*prefix, index) for index in range(io.options[place] - 1, 0, -1)]
-        return tuple(outcomes)
+        return tuple({outcome._replace(chosen=()): outcome for outcome in reversed(outcomes)}.values())[::-1]
 
     def _outcome(
         self, process: int, local: Local, body: Process, io: Recorder, visible: tuple[tuple[Any, ...], ...]
