@@ -8,9 +8,9 @@ Assumptions: unique identifiers; reliable channels; crashes are noticed by a per
 Guarantees:  uniqueness, termination, agreement, and the largest live identifier leads.
 Messages:    All start: n·H_n on average, 2n-1 at best, n(n+1)/2 at worst, then n to announce. One starter:
              at most 3N-1 with the announcement.
-Deviations:  Dead neighbours are skipped when the detector says so (001). A crash during an election may
-             take a candidacy with it, so whoever takes part stands again when it learns of one; what the dead
-             have sent is not passed on.
+Deviations:  Dead neighbours are skipped when the detector says so (001). A crash may take a message with it,
+             so whoever takes part sends what it passed on once more when it learns of one; what the dead have
+             sent is not passed on.
 """
 
 from __future__ import annotations
@@ -45,40 +45,44 @@ class ChangRoberts(core.Election):
     guarantees = (Property.UNIQUENESS, Property.TERMINATION, Property.AGREEMENT, Property.VALIDITY)
     best_wins = True
 
-    participating: bool = False  # has sent or passed on a candidacy since the last announcement
+    passed_on: int | None = None  # the largest candidacy sent since the last announcement; None outside elections
     leader: int | None = None
     suspected: frozenset[int] = frozenset()
 
     def on_elect(self, io: Io) -> None:
-        if not self.participating:
+        if self.passed_on is None:
             self._stand(io)
 
     def on_election(self, message: Election, sender: int, io: Io) -> None:
         candidate = message.candidate
-        if candidate > io.me:
-            self.participating = True
-            if not self.suspected:
-                io.send(io.right, message)
-            elif candidate not in self.suspected:
-                io.send(self._right(io), message)
-        elif candidate < io.me:
-            if not self.participating:
-                self._stand(io)
-        else:
+        if candidate > io.me and candidate not in self.suspected:
+            if self.passed_on is None or candidate > self.passed_on:
+                self.passed_on = candidate
+            io.send(self._right(io) if self.suspected else io.right, message)
+        elif candidate == io.me:
             self._become_leader(io)
+        elif self.passed_on is None:
+            self._stand(io)
 
     def on_elected(self, message: Elected, sender: int, io: Io) -> None:
         if message.leader == io.me or message.leader in self.suspected:
             return  # once round: everybody knows; of a dead one: it would go round for ever
-        self.participating = False
+        self.passed_on = None
         self.leader = message.leader
         io.elected(message.leader)
         io.send(self._right(io), message)
 
     def on_suspect(self, peer: int, io: Io) -> None:
+        """What was sent to the dead neighbour may be lost: it is sent again, past it."""
+        neighbour = self._right(io)
         self.suspected |= {peer}
-        if self.participating or peer == self.leader:
+        if peer in (self.leader, self.passed_on):
+            self.leader = None
             self._stand(io)
+        elif self.passed_on is not None:
+            io.send(self._right(io), Election(self.passed_on))
+        elif peer == neighbour and self.leader is not None:
+            io.send(self._right(io), Elected(self.leader))
 
     def on_trust(self, peer: int, io: Io) -> None:
         self.suspected -= {peer}
@@ -86,13 +90,13 @@ class ChangRoberts(core.Election):
             self._stand(io)  # somebody larger was there all along, beyond a partition perhaps
 
     def _stand(self, io: Io) -> None:
-        self.participating = True
+        self.passed_on = io.me
         io.send(self._right(io), Election(io.me))
 
     def _become_leader(self, io: Io) -> None:
-        if self.leader == io.me and not self.participating:
+        if self.leader == io.me and self.passed_on is None:
             return  # a second candidacy of ours came home after the first
-        self.participating = False
+        self.passed_on = None
         self.leader = io.me
         io.elected(io.me)
         io.send(self._right(io), Elected(io.me))
@@ -104,9 +108,9 @@ class ChangRoberts(core.Election):
         return neighbour
 
     def status(self) -> str:
-        if self.participating:
+        if self.passed_on is not None:
             return "candidate"
         return "" if self.leader is None else f"leader is {self.leader}"
 
     def view(self) -> View | None:
-        return View(active=True) if self.participating else None
+        return View(active=True) if self.passed_on is not None else None
