@@ -8,6 +8,7 @@ turns, and the best of the rounds counts: what disturbs one of them disturbs the
 from __future__ import annotations
 
 import gc
+import math
 import resource
 import subprocess
 import sys
@@ -17,12 +18,12 @@ from heapq import heappop, heappush
 from random import Random
 from typing import Any
 
-from vez.algorithms.election.chang_roberts import ChangRoberts
+from vez.algorithms import ALGORITHMS
 from vez.sim import Scenario, simulate
 from vez.sim.scenario import Network
 
 ROUNDS = 5
-BIG = 1_000_000
+SIZES = (1_000, 10_000, 100_000, 1_000_000)
 
 
 def ring(n: int) -> list[int]:
@@ -104,10 +105,17 @@ def with_simpy(ids: list[int]) -> int:
 
 def with_vez(ids: list[int], delay: str = "constant(1)") -> int:
     """The same in vez, traces off."""
-    scenario = Scenario(
-        algorithm="chang-roberts", ids=tuple(ids), network=Network(delay=delay), until_ms=1e9, max_events=10**10
-    )
-    return sum(simulate(scenario, ChangRoberts, record=False).messages.values())
+    return elect("chang-roberts", ids, delay)
+
+
+def elect(name: str, ids: list[int], delay: str = "constant(1)") -> int:
+    """An election of the catalogue in which all start; the number of messages."""
+    network = Network(delay=delay)
+    scenario = Scenario(algorithm=name, ids=tuple(ids), network=network, until_ms=1e9, max_events=10**10)
+    run = simulate(scenario, ALGORITHMS[name], record=False)
+    if len({leader for leader, _ in run.leaders.values()}) != 1 or len(run.leaders) != len(ids):
+        raise SystemExit(f"{name}: {len(run.leaders)} of {len(ids)} processes know a leader")
+    return sum(run.messages.values())
 
 
 def rate(work: Callable[[], int]) -> tuple[int, float]:
@@ -148,22 +156,29 @@ def compare(n: int) -> None:
           f"and {best['vez'] / best['SimPy']:.1f} times SimPy (aim: 10)", flush=True)  # fmt: skip
 
 
-def big(n: int = BIG) -> None:
-    """One election among a million processes, in a process of its own so that its memory is its own."""
-    program = f"from bench.election import report_big; report_big({n})"
-    subprocess.run([sys.executable, "-c", program], check=True)
+def grow() -> None:
+    """Messages and seconds as n grows to a million, each size in a process of its own so that memory is its own."""
+    print("n·H_n and n·log₂ n beside the messages of an election in which all start, announcement included:")
+    for name in ("chang-roberts", "franklin", "tournament"):
+        for n in SIZES:
+            program = f"from bench.election import report; report({name!r}, {n})"
+            subprocess.run([sys.executable, "-c", program], check=True)
 
 
-def report_big(n: int) -> None:
-    """The body of `big`."""
+def report(name: str, n: int) -> None:
+    """One election among n processes."""
     ids = ring(n)
     start = time.perf_counter()
-    messages = with_vez(ids)
+    messages = elect(name, ids)
     seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024 / 1024
     harmonic = sum(1 / k for k in range(1, n + 1))
-    print(f"n = {n:,}: {messages:,} messages in {seconds:.1f} s, peak memory {peak:.2f} GiB (aim: under 4 GB); "
-          f"n·H_n + n = {n * harmonic + n:,.0f}", flush=True)  # fmt: skip
+    print(
+        f"    {name:<14} n = {n:>9,}: {messages:>12,} messages, {messages / (n * harmonic):5.2f} n·H_n, "
+        f"{messages / (n * math.log2(n)):5.2f} n·log₂ n; {seconds:7.2f} s, {messages / seconds / 1e6:5.2f} million/s, "
+        f"peak {peak:5.2f} GiB",
+        flush=True,
+    )
 
 
 def main() -> None:
@@ -171,4 +186,4 @@ def main() -> None:
     print(f"Python {sys.version.split()[0]}")
     for n in (1_000, 10_000):
         compare(n)
-    big()
+    grow()

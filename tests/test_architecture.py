@@ -21,11 +21,14 @@ ALLOWED = {
     "draw": {"core", "properties", "errors"},
     "detectors": {"errors"},
     "sim": {"core", "detectors", "errors"},
+    "threads": {"errors"},
+    "check": {"core", "errors", "properties", "sim", "threads"},
     "zoo": {"algorithms", "core", "errors", "sim"},
-    "lab": {"algorithms", "core", "detectors", "draw", "errors", "properties", "sim", "zoo"},
+    "lab": {"algorithms", "check", "core", "detectors", "draw", "errors", "properties", "sim", "zoo"},
     "analysis": {"algorithms", "core", "errors", "properties", "sim"},
     "cli": {
-        "algorithms", "analysis", "core", "detectors", "draw", "errors", "lab", "properties", "sim", "zoo", "__version__",
+        "algorithms", "analysis", "check", "core", "detectors", "draw", "errors", "lab", "properties", "sim", "threads",
+        "zoo", "__version__",
     },
 }  # fmt: skip
 FORBIDDEN = {"asyncio", "socket", "time", "random", "logging", "threading", "datetime", "secrets", "os", "subprocess"}

@@ -8,6 +8,8 @@ Who may import whom (`tests/test_architecture.py` holds it):
     properties  judges of traces               core, errors
     draw        pictures of traces             core, properties, errors
     sim         virtual time and faults        core, errors
+    threads     programs over shared memory    errors
+    check       every interleaving             core, properties, sim, threads, errors
     lab         runs, sweeps, shrinking        all of the above
     cli         the command line               all of the above
 """

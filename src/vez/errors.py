@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 
 class VezError(Exception):
@@ -23,10 +24,20 @@ class VezError(Exception):
         text = super().__str__()
         return f"{text} ({self.hint})" if self.hint else text
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # As it is, not by its constructor, which a subclass may have changed: workers send errors home.
+        return _revive, (type(self), self.args, self.__dict__)
+
     @property
     def message(self) -> str:
         """The error without its hint."""
         return super().__str__()
+
+
+def _revive(kind: type[VezError], arguments: tuple[Any, ...], state: dict[str, Any]) -> VezError:
+    error = kind.__new__(kind, *arguments)
+    error.__dict__.update(state)
+    return error
 
 
 class Misuse(VezError):
@@ -58,16 +69,36 @@ class MissingFile(VezError):
     exit_code = 66  # EX_NOINPUT
 
 
+class MissingPart(VezError):
+    """An optional part of vez is asked for and not installed."""
+
+    exit_code = 69  # EX_UNAVAILABLE
+
+
 class CannotWrite(VezError):
     """A file that should be written cannot be."""
 
     exit_code = 73  # EX_CANTCREAT
 
 
+class WorkerDied(VezError):
+    """A process that did a part of the work is gone; what it was to find out is not known."""
+
+    exit_code = 71  # EX_OSERR
+
+
 class ProtocolBug(VezError):
     """The author of an algorithm broke a rule of `vez.core`; nothing that the run said can be trusted."""
 
     exit_code = 65
+
+
+class HandlerFailed(ProtocolBug):
+    """A handler raised something of its own; the message names its file and line."""
+
+
+class BadDeclaration(ProtocolBug):
+    """A class of `vez.core` declares something that makes no sense: a topology, a guarantee, a field."""
 
 
 class MutableField(ProtocolBug):
@@ -84,3 +115,8 @@ class BadHandler(ProtocolBug):
 
 class NotDeterministic(ProtocolBug):
     """A handler that did two different things in the same state with the same event."""
+
+
+def article(word: str) -> str:
+    """A word with its article, for messages: `a Reply`, `an Election`."""
+    return f"an {word}" if word[:1] in "AEIOaeio" else f"a {word}"

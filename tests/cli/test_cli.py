@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from vez.algorithms import ALGORITHMS
+from vez.cli import output
 from vez.cli.app import COMMANDS, run
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
@@ -152,6 +153,50 @@ def test_a_sweep_in_json(vez: Any) -> None:
     assert found["runs"] == 20
     assert found["delay"] == "uniform(0.5, 1.5)"
     assert found["properties"]["exclusion"]["verdict"] == "holds in 20 runs"
+    assert found["properties"]["fenced_exclusion"]["not_judged"] == 20
+    assert found["events"] > 20 * 40
+    assert sum(found["messages"]["by_kind"].values()) == found["messages"]["total"] > 0
+    assert found["delays"]["client"] > found["delays"]["synchronization"] > 0
+    assert "leader" not in found
+
+
+def test_a_sweep_of_elections_counts_its_leaders(vez: Any) -> None:
+    found = json.loads(vez("sim bully -n 3 --runs 5 --jobs 1 --json")[1])
+    assert found["leader"] == {"3": 5}
+
+
+def test_a_sweep_asks_whether_every_seed_ended_as_expected(vez: Any, tmp_path: Path) -> None:
+    path = SCENARIOS / "03-lease-holder-slow.toml"
+    code, out, _ = vez(f"sim --scenario {path} --runs 30 --jobs 1 --json")
+    assert code == 0
+    assert json.loads(out)["unexpected"] == []
+    other = tmp_path / "other.toml"
+    other.write_text(path.read_text().replace('holds = ["', 'holds = ["exclusion", "'))
+    code, out, _ = vez(f"sim --scenario {other} --runs 30 --jobs 1")
+    assert code == 1
+    assert "not as expected in 30 runs, first seed 0: exclusion should hold and is broken" in out
+
+
+@pytest.mark.parametrize(
+    ("network", "delay"),
+    [("", "uniform(0.5, 1.5)"), ('[network]\ndelay = "constant(1)"', "constant(1)"), ("network.delay = 2", "2.0")],
+)
+def test_a_sweep_keeps_the_delay_of_its_scenario(vez: Any, tmp_path: Path, network: str, delay: str) -> None:
+    path = tmp_path / "run.toml"
+    path.write_text(f'algorithm = "bully"\n{network}\n')
+    assert json.loads(vez(f"sim --scenario {path} --runs 2 --json")[1])["delay"] == delay
+
+
+def test_a_sweep_can_be_a_debug_run(vez: Any, tmp_path: Path) -> None:
+    path = tmp_path / "clock.py"
+    path.write_text(
+        "import itertools\nfrom vez.core import Process\nC = itertools.count()\n"
+        "class A(Process):\n    x: int = 0\n    def on_start(self, io): self.x = next(C)\n"
+    )
+    assert vez(f"sim {path} --runs 3")[0] == 0
+    code, _, err = vez(f"sim {path} --runs 3 --debug")
+    assert code == 65
+    assert "seed 0: A.on_start left x at" in err
 
 
 @pytest.mark.parametrize(
@@ -213,3 +258,88 @@ def test_a_closed_pipe_is_no_error() -> None:
 def test_the_installed_command() -> None:
     done = subprocess.run([sys.executable, "-m", "vez", "--version"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("vez 0.")
+
+
+def test_a_scenario_finds_its_algorithm_from_anywhere(
+    vez: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "mine.py").write_text(
+        "from vez.core import Mutex, Property\nclass A(Mutex):\n    guarantees = (Property.EXCLUSION,)\n"
+        "    def on_want(self, io): io.enter()\n    def on_done(self, io): ...\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    assert vez("sim mine.py:A -n 5 --requests 9 --shrink sub/short.toml")[0] == 1
+    assert 'algorithm = "../mine.py:A"' in Path("sub/short.toml").read_text()
+    assert vez("sim --scenario sub/short.toml")[1].startswith("mine.py:A ")
+    assert vez("sim mine.py:A --scenario sub/short.toml")[0] == 0
+    monkeypatch.chdir(tmp_path / "sub")
+    assert vez("sim --scenario short.toml")[0] == 0
+    Path("here.toml").write_text('algorithm = "mine.py:A"\n')  # beside neither, but in the working directory
+    monkeypatch.chdir(tmp_path)
+    assert vez("sim --scenario sub/here.toml")[1].startswith("mine.py:A ")
+
+
+def test_a_narrow_terminal_shows_the_evidence_below(vez: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(output, "PIPE_WIDTH", 40)
+    out = vez("sim coordinator-lease -n 3 --want 2@0+30 --want 3@1")[1]
+    assert "processes 2 and 3 were inside together from 12 to 14 ms" in " ".join(out.split())
+    assert max(map(len, out.splitlines())) <= 40
+
+
+def test_a_delay_keeps_all_its_digits(vez: Any) -> None:
+    found = json.loads(vez("sim coordinator -n 3 --want 2 --delay 1234.5678 --until 9000 --json")[1])
+    assert found["delays"]["client"] == pytest.approx(2 * 1234.568)
+    assert json.loads(vez("sim bully --runs 1 --delay 1234.5678 --json")[1])["delay"] == "constant(1234.5678)"
+
+
+def test_a_protocol_of_ones_own_is_described(vez: Any, tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(
+        '"""Everybody at [once]."""\nfrom vez.core import Mutex, Parameter, Property\nclass Mine(Mutex):\n'
+        "    guarantees = (Property.EXCLUSION,)\n    lease_ms: Parameter[float] = 3.0\n"
+    )
+    code, out, _ = vez(f"algorithms {path}:Mine")
+    assert code == 0
+    assert out.startswith("Mine  Everybody at [once].")
+    assert "promises exclusion" in out
+    assert json.loads(vez(f"algorithms {path} --json")[1])["parameters"] == {"lease_ms": 3.0}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("import sys\nsys.exit(3)\n", "line 2: SystemExit: 3"),
+        ("def broken(:\n", "mine.py, line 1: SyntaxError: invalid syntax\n"),
+        ("from vez.core import Mutex\nclass A(Mutex):\n    q = []\n", "'q' is a list that everybody would share"),
+        ("from vez.core import Mutex\nclass A(Mutex):\n    k: int\n", "field 'k' has no default"),
+        (
+            "from vez.core import Mutex\nclass A(Mutex):\n    def on_want(self, io): 1 / 0\n",
+            "mine.py:3: A.on_want raised",
+        ),
+    ],
+)
+@pytest.mark.parametrize("more", ["", "--runs 60 --jobs 2"])
+def test_mistakes_in_a_protocol_of_ones_own(vez: Any, tmp_path: Path, text: str, message: str, more: str) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(text)
+    code, out, err = vez(f"sim {path} {more}")
+    assert (code, out) == (65, "")
+    assert message in err
+    assert len(err.splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("count", "what", "words"),
+    [(1, "run", "1 run"), (2, "run", "2 runs"), (1, "entry", "1 entry"), (3000, "entry", "3,000 entries"),
+     (2, "process", "2 processes"), (0, "hand-over", "0 hand-overs")],
+)  # fmt: skip
+def test_things_are_counted_in_good_english(count: int, what: str, words: str) -> None:
+    assert output.counted(count, what) == words
+
+
+def test_one_of_a_kind_is_no_mean(vez: Any) -> None:
+    out = vez("sim coordinator -n 3 --want 2")[1]
+    assert "client delay     2 ms (1 free entry)" in out
+    assert "synchronization  nobody was waiting" in out
+    assert vez("sim bully --runs 1")[1].startswith("bully  1 run, seed 0, delay uniform(0.5, 1.5), ")

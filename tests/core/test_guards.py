@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from enum import Enum
+from typing import Any
 
 import msgspec
 import pytest
 
-from vez.core import Durable, Election, Io, Message, Mutex, Parameter, Process
+from vez.core import Durable, Election, Io, Message, Mutex, Parameter, Process, Property, Ring
 from vez.core.guards import is_immutable
 from vez.core.message import handler_name
 from vez.core.process import DURABLE, PARAMETER, marked, state_fields
-from vez.errors import BadHandler, MutableField
+from vez.errors import BadDeclaration, BadHandler, MutableField
 
 
 class Color(Enum):
@@ -57,6 +58,30 @@ def test_a_mutable_field_is_refused_when_the_class_is_defined(base: type, hint: 
 )  # fmt: skip
 def test_immutable_fields_are_accepted(hint: object) -> None:
     assert type("Good", (Process,), {"__annotations__": {"queue": hint}, "queue": None})().queue is None
+
+
+@pytest.mark.parametrize("base", [Process, Message])
+@pytest.mark.parametrize("value", [[], {}, {1}, bytearray()])
+def test_a_mutable_attribute_of_the_class_is_refused(base: type, value: object) -> None:
+    with pytest.raises(MutableField, match=r"'queue' is a .* that everybody would share"):
+        type("Bad", (base,), {"queue": value})
+
+
+@pytest.mark.parametrize(
+    ("attributes", "complaint", "hint"),
+    [
+        ({"topology": "ring"}, "topology = 'ring', expected a class", "use Ring"),
+        ({"topology": Ring((1, 2))}, "topology = ", "one of Complete"),
+        ({"guarantees": ("exclusoin",)}, "guarantees names 'exclusoin'", "use Property.EXCLUSION"),
+        ({"guarantees": ("exclusion",)}, "guarantees names 'exclusion'", "use Property.EXCLUSION"),
+        ({"guarantees": Property.EXCLUSION}, "expected a tuple", "with the comma"),
+        ({"assumes": ("fifo",)}, "assumes names 'fifo'", "use Assumption.FIFO"),
+    ],
+)
+def test_declarations_that_make_no_sense_are_refused(attributes: dict[str, Any], complaint: str, hint: str) -> None:
+    with pytest.raises(BadDeclaration, match=complaint) as caught:
+        type("Bad", (Mutex,), attributes)
+    assert hint in caught.value.hint
 
 
 def test_undeclared_state_cannot_be_kept() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vez.core.topology import BidirectionalRing, Complete, Graph, Grid, Ring, Star, Topology
-from vez.errors import Misuse
+from vez.errors import Misuse, ProtocolBug
 
 IDS = (17, 24, 1, 28)
 
@@ -19,13 +19,15 @@ def test_complete() -> None:
 def test_ring_goes_right_and_wraps() -> None:
     ring = Ring(IDS)
     assert [ring.right(process) for process in IDS] == [24, 1, 28, 17]
-    assert [ring.left(process) for process in IDS] == [28, 17, 24, 1]
+    with pytest.raises(ProtocolBug, match="to the right only"):
+        ring.left(17)
     assert ring.neighbours(28) == (17,)
 
 
 def test_ring_of_two_directions() -> None:
     assert BidirectionalRing(IDS).neighbours(24) == (1, 17)
     assert BidirectionalRing((1, 2)).neighbours(1) == (2,)
+    assert [BidirectionalRing(IDS).left(process) for process in IDS] == [28, 17, 24, 1]
 
 
 def test_star() -> None:

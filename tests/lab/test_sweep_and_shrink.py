@@ -8,12 +8,14 @@ import pytest
 
 from vez.algorithms import find
 from vez.core.trace import Entered
-from vez.errors import BadData, MissingFile, Misuse, UnknownName
+from vez.errors import BadData, HandlerFailed, MissingFile, Misuse, UnknownName, WorkerDied
 from vez.lab import load_algorithm, shrink, sweep
+from vez.lab.report import run_and_report
 from vez.lab.shrink import PARTS
+from vez.lab.sweep import Tally
 from vez.properties import Status, judge
 from vez.sim import Scenario, simulate
-from vez.sim.scenario import Crash, Elect, Nemesis, Network, Workload, dumps, loads
+from vez.sim.scenario import Crash, Elect, Expect, Nemesis, Network, Workload, dumps, loads
 
 
 def size(scenario: Scenario) -> int:
@@ -160,3 +162,71 @@ def test_files_of_ones_own_fail_with_the_reason(
 def test_a_file_that_is_not_there() -> None:
     with pytest.raises(MissingFile):
         load_algorithm("nowhere/mine.py:Mine")
+
+
+def test_a_sweep_adds_up_all_that_a_run_tells() -> None:
+    scenario = Scenario(algorithm="ricart-agrawala", n=3, seed=5)
+    singles = [run_and_report(scenario.but(seed=seed), find("ricart-agrawala")) for seed in range(5, 35)]
+    found = sweep(scenario, 30, jobs=1)
+    assert found.events == sum(len(one.trace.events) for one in singles)
+    assert found.by_kind == {
+        kind: sum(one.measurements.by_kind[kind] for one in singles) for kind in ("Reply", "Request")
+    }
+    assert found.messages == sum(one.measurements.messages for one in singles)
+    delays = [one.measurements.synchronization_delay for one in singles]
+    assert found.synchronization_delay.count == sum(one.count for one in delays) > 30
+    total = sum(one.count * (one.mean or 0) for one in delays)
+    assert found.synchronization_delay.mean == pytest.approx(total / found.synchronization_delay.count)
+
+
+def test_a_sweep_counts_the_leaders() -> None:
+    found = sweep(Scenario(algorithm="bully", n=4, nemesis=Nemesis(crashes=1), network=Network(delay=1.0)), 40, jobs=1)
+    assert set(found.leaders) <= {None, 3, 4}
+    assert found.leaders[4] > found.leaders[3] > 0
+    assert sum(found.leaders.values()) == 40
+
+
+def test_a_tally_hides_nothing() -> None:
+    assert Tally("x", True, runs=10, not_judged=3).words == "holds in 7 runs, not judged in 3"
+    assert (
+        Tally("x", True, runs=10, undecided=2, not_judged=7).words == "holds in 1 run, undecided in 2, not judged in 7"
+    )
+    assert Tally("x", True, runs=10, broken=1, not_judged=7).words == "broken in 1 of 10 runs, not judged in 7"
+    assert Tally("x", True, runs=10, not_judged=10).words == "not judged"
+
+
+def test_a_sweep_judges_what_the_scenario_expects_of_every_seed() -> None:
+    base = Scenario(algorithm="token-ring", n=4, nemesis=Nemesis(crashes=1), network=Network(delay="uniform(0.5, 1.5)"))
+    broken = {seed for seed in range(40) if is_broken(base.but(seed=seed), "starvation_freedom")}
+    found = sweep(base.but(expect=Expect(holds=("starvation_freedom",))), 40, jobs=1)
+    assert 0 < found.missed < 40
+    assert found.first_missed is not None
+    assert found.first_missed[0] == min(broken)
+    assert found.first_missed[1] == ["starvation_freedom should hold and is broken"]
+    assert sweep(base, 40, jobs=1).first_missed is None
+
+
+FRAIL = """
+from vez.core import Mutex
+class Frail(Mutex):
+    def on_want(self, io):
+        if io.choose(range(50)) == 7:
+            raise KeyError("seven")
+        io.enter()
+    def on_done(self, io): ...
+"""
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_handler_that_fails_in_a_sweep_is_told_with_its_seed(tmp_path: Path, jobs: int) -> None:
+    path = tmp_path / "frail.py"
+    path.write_text(FRAIL)
+    with pytest.raises(HandlerFailed, match=r"seed \d+: .*frail.py:6: Frail.on_want raised KeyError: 'seven'"):
+        sweep(Scenario(algorithm=str(path), n=2, workload=CROWD), 60, jobs=jobs)
+
+
+def test_a_worker_that_dies_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "deadly.py"
+    path.write_text(FRAIL.replace('raise KeyError("seven")', "import os; os._exit(3)"))
+    with pytest.raises(WorkerDied, match="a worker process died"):
+        sweep(Scenario(algorithm=str(path), n=2, workload=CROWD), 60, jobs=2)

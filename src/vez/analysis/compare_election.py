@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cached_property
+from math import log
 from random import Random
 from typing import Any
 
@@ -21,6 +22,7 @@ from vez.algorithms import ALGORITHMS, find
 from vez.analysis.figure import Figure, Metric, Row, figure, spread
 from vez.analysis.formulas import ElectionFormulas, election_formulas, graph_edges
 from vez.core import Assumption, Complete, Election, Graph, Property
+from vez.core.process import PARAMETER, marked
 from vez.core.trace import Elected, Sent, Trace
 from vez.properties.election import leader, uniqueness
 from vez.properties.history import History
@@ -46,6 +48,9 @@ LEGEND = (
 )
 GROWTH_TITLE = "Messages of an election, all starting, on random arrangements"
 GROWTH_UNIT = "messages"
+GROWTH_NS = (4, 16, 64, 256, 1_000, 3_000, 10_000)
+MOST_ON_RINGS, MOST_WATCHED = 3_000_000, 200_000
+"""Messages of one run, beyond which a curve ends: rings run without a trace, the others are watched."""
 MOST_ARRANGEMENTS, LEAST_ARRANGEMENTS = 60, 6
 PROCESSES_TO_SEE = 600
 """Arrangements times processes, about, for one figure."""
@@ -75,24 +80,31 @@ def compare(name: str, n: int) -> Row:
 
 
 def growth(name: str, ns: Iterable[int], step: Callable[[str], None] = lambda words: None) -> list[tuple[int, float]]:
-    """The mean number of messages when all start, for growing N, up to the first that takes unduly long."""
+    """The mean number of messages when all start, for growing N, up to the first that would take unduly long."""
     found: list[tuple[int, float]] = []
     stuck = False
     for n in ns:
         step(name)
+        scenes = _Scenes(name, n)
+        stuck = stuck or _foreseen(found, n) > (MOST_ON_RINGS if scenes.on_ring else MOST_WATCHED)
         if stuck:
             continue
-        scenes = _Scenes(name, n)
-        counts = []
-        for ids in scenes.arrangements(GROWTH_SEEDS)[2:] or scenes.arrangements(1):
-            trace = scenes.trace(ids=ids, max_events=MOST_EVENTS, until_ms=scenes.soon_ms)
-            if trace.header.end == "events" or not History(trace).reigns:
-                stuck = True
-                break
-            counts.append(scenes.messages(trace))
-        if not stuck:
-            found.append((n, sum(counts) / len(counts)))
+        orders = scenes.arrangements(GROWTH_SEEDS)[2:] or scenes.arrangements(1)
+        counts = [scenes.count(ids) for ids in orders]
+        if None in counts:
+            stuck = True
+        else:
+            found.append((n, sum(count or 0 for count in counts) / len(counts)))
     return found
+
+
+def _foreseen(found: list[tuple[int, float]], n: int) -> float:
+    """How many messages the next size will take, if they go on growing as between the last two."""
+    if len(found) < 2:
+        return 0.0
+    (before, few), (last, many) = found[-2:]
+    slope = log(max(many, 1.0) / max(few, 1.0)) / log(last / before)
+    return float(many * (n / last) ** slope)
 
 
 class _Scenes:
@@ -116,15 +128,35 @@ class _Scenes:
             raise RuntimeError("a recorded run has a trace")
         return trace
 
+    @property
+    def on_ring(self) -> bool:
+        """Whether the processes stand in a ring, whose elections fall silent by themselves."""
+        return "ring" in self.algorithm.topology.name
+
+    def count(self, ids: tuple[int, ...]) -> int | None:
+        """The messages when all start; None if that does not come to an end in reasonable time."""
+        if self.on_ring:
+            sized = {"size": self.n} if "size" in marked(self.algorithm, PARAMETER) else {}
+            limits: dict[str, Any] = {"max_events": MOST_EVENTS, "until_ms": 1e9}
+            scenario = Scenario(algorithm=self.name, ids=ids, parameters=sized, **limits)
+            run = simulate(scenario, self.algorithm, record=False)
+            return sum(run.messages.values()) if run.end == "quiet" else None
+        trace = self.trace(ids=ids, max_events=MOST_EVENTS, until_ms=self.soon_ms)
+        done = trace.header.end != "events" and History(trace).reigns
+        return self.messages(trace) if done else None
+
     def arrangements(self, random: int) -> list[tuple[int, ...]]:
         """Rising, falling, and so many by chance; only rings care."""
         rising = tuple(range(1, self.n + 1))
-        if "ring" not in self.algorithm.topology.name:
+        if not self.on_ring:
             return [rising]
         found = [rising, rising[::-1]]
         for seed in range(random):
-            chance, left = Random(f"{seed}/arrangement").random, list(rising)
-            found.append(tuple(left.pop(int(chance() * len(left))) for _ in rising))
+            chance, mixed = Random(f"{seed}/arrangement").random, list(rising)
+            for place in range(len(mixed) - 1, 0, -1):
+                other = int(chance() * (place + 1))
+                mixed[place], mixed[other] = mixed[other], mixed[place]
+            found.append(tuple(mixed))
         return found
 
     @cached_property

@@ -42,6 +42,7 @@ METRICS = (
 )
 GROWTH_TITLE = "Messages per entry, everybody wanting in"
 GROWTH_UNIT = "messages per entry"
+GROWTH_NS = (4, 9, 16, 25, 49, 100, 169, 256)
 LEGEND = (
     "N processes; quorum: n = 3 of them coordinate and m = 2 must permit; K voters in a set of the grid; "
     "D the diameter of the tree"

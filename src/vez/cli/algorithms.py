@@ -8,9 +8,11 @@ import click
 from rich.markup import escape
 from rich.table import Table
 
-from vez.algorithms import ALGORITHMS, find
+from vez.algorithms import ALGORITHMS
 from vez.cli.output import console, print_json
+from vez.core import guards
 from vez.core.process import PARAMETER, Process, marked
+from vez.lab import load_algorithm
 from vez.lab.headers import header
 
 
@@ -18,9 +20,10 @@ from vez.lab.headers import header
 @click.argument("name", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def algorithms(name: str | None, as_json: bool) -> None:
-    """List all algorithms, or say everything about the one called NAME."""
+    """List all algorithms, or say everything about the one called NAME (or of path/to/file.py:Class)."""
     if name is not None:
-        algorithm = find(name)
+        algorithm = load_algorithm(name)
+        guards.check_defaults(algorithm, "process")
         if as_json:
             print_json(describe(algorithm))
         else:
@@ -35,7 +38,7 @@ def describe(algorithm: type[Process]) -> dict[str, Any]:
     """All that an algorithm declares about itself."""
     page = header(algorithm)
     return {
-        "name": algorithm.name,
+        "name": algorithm.name or algorithm.__name__,
         "role": algorithm.role,
         "summary": page["Summary"],
         "idea": page.get("Idea", ""),
@@ -61,9 +64,9 @@ def _print_all() -> None:
         for algorithm in (one for one in ALGORITHMS.values() if one.role == role):
             page = header(algorithm)
             assumes = ", ".join(map(str, algorithm.assumes)) or "nothing"
-            wrong = f"\n[red]wrong on purpose: {algorithm.wrong}[/]" if algorithm.wrong else ""
+            wrong = f"\n[red]wrong on purpose: {escape(algorithm.wrong)}[/]" if algorithm.wrong else ""
             details = f"{algorithm.topology.name}; assumes {assumes}; {page.get('Source', '')}"
-            table.add_row(f"[cyan]{algorithm.name}[/]", f"{page['Summary']}{wrong}\n[dim]{escape(details)}[/]")
+            table.add_row(f"[cyan]{algorithm.name}[/]", f"{escape(page['Summary'])}{wrong}\n[dim]{escape(details)}[/]")
         out.print(table)
     out.print("\nvez algorithms NAME says more; vez sim NAME runs it.")
 
@@ -71,19 +74,19 @@ def _print_all() -> None:
 def _print_one(algorithm: type[Process]) -> None:
     out = console()
     page = header(algorithm)
-    out.print(f"[bold]{algorithm.name}[/]  {page.pop('Summary')}")
+    out.print(f"[bold]{escape(algorithm.name or algorithm.__name__)}[/]  {escape(page.pop('Summary'))}")
     if algorithm.wrong:
-        out.print(f"[bold red]wrong on purpose:[/] {algorithm.wrong}")
+        out.print(f"[bold red]wrong on purpose:[/] {escape(algorithm.wrong)}")
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(no_wrap=True, style="dim")
     table.add_column(overflow="fold")
     for label, text in page.items():
-        table.add_row(label.lower(), text)
+        table.add_row(label.lower(), escape(text))
     table.add_row("topology", algorithm.topology.name)
     for assumption in algorithm.assumes:
         table.add_row(f"assumes {assumption}", assumption.meaning)
     for guarantee in algorithm.guarantees:
         table.add_row(f"promises {guarantee}", guarantee.meaning)
     for name in marked(algorithm, PARAMETER):
-        table.add_row(f"parameter {name}", f"{getattr(algorithm(), name)!r}   (--set {name}=…)")
+        table.add_row(f"parameter {name}", escape(f"{getattr(algorithm(), name)!r}   (--set {name}=…)"))
     out.print(table)

@@ -6,8 +6,13 @@ shows it; the file is imported only when the command is used, so that `vez --hel
 
 from __future__ import annotations
 
+import errno
 import os
+import signal
 import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -20,6 +25,9 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "See how it works": {
         "algorithms": ("vez.cli.algorithms:algorithms", "What exists: topology, assumptions, guarantees, source."),
         "sim": ("vez.cli.sim:sim", "Run an algorithm in virtual time, with faults; judge, measure and draw it."),
+        "check": ("vez.cli.check:check_command", "Explore every interleaving; the shortest run to what goes wrong."),
+        "verify": ("vez.cli.verify:verify_command", "Check the whole catalogue against every kind of fault."),
+        "threads": ("vez.cli.threads:threads_command", "The classics of shared memory on real threads."),
         "detectors": ("vez.cli.detectors:detectors", "Compare failure detectors: how soon, how often wrong."),
         "show": ("vez.cli.show:show", "Judge, measure and draw a saved trace."),
         "zoo": ("vez.cli.zoo:zoo", "Plausible mistakes, each with a run in which it shows: find it."),
@@ -34,12 +42,42 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     },
 }
 
+EX_IOERR = 74
+_OUTPUT_ERRORS = {errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG, errno.EDQUOT}
+"""How a write to standard output fails; files that a command opens have errors of their own."""
 EXIT_BROKEN = 1
 """A property is broken, or a scenario did not end as expected."""
 
 
+class OutputClosed(Exception):
+    """Nobody reads standard output any more: `vez ... | head`. No error."""
+
+
+@contextmanager
+def _closing_pipes() -> Iterator[None]:
+    """Left to themselves, click and rich end the program with code 1 when a pipe is closed."""
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise OutputClosed from error
+    except SystemExit as error:
+        if isinstance(error.__context__, BrokenPipeError):
+            raise OutputClosed from error
+        raise
+
+
 class App(click.Group):
     """A group that shows its commands by purpose and loads them when they are used."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        with _closing_pipes():
+            return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _closing_pipes():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [name for group in COMMANDS.values() for name in group]
@@ -71,34 +109,66 @@ def app() -> None:
     """Whose turn is it? Locks, leaders, and every textbook algorithm of coordination.
 
     Exit codes: 0 all is well, 1 a property is broken, 64 wrong usage, 65 bad data, 66 no such file,
-    70 a bug in vez, 73 cannot write, 130 interrupted.
+    70 a bug in vez (VEZ_DEBUG=1 shows where), 73 cannot write, 74 standard output failed, 130 interrupted,
+    143 terminated.
     """
+
+
+class Terminated(BaseException):
+    """SIGTERM came: unwind like an interruption, so that no worker is left behind."""
 
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line; every error is one line and a hint, never a traceback."""
+    signal.signal(signal.SIGTERM, _terminate)
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
+
+
+def _terminate(number: int, frame: object) -> NoReturn:
+    signal.signal(number, signal.SIG_IGN)  # once is enough: a second one would interrupt the cleaning up
+    raise Terminated
 
 
 def run(arguments: list[str]) -> int:
     """The exit code of a command line."""
+    if sys.stdout is None:  # `vez ... >&-`
+        return _complain("standard output is closed", "send it to a file, a pipe or /dev/null", EX_IOERR)
     try:
         result: Any = app.main(args=arguments, prog_name="vez", standalone_mode=False)
-        sys.stdout.flush()
-    except VezError as error:
-        return _complain(error.message, error.hint, error.exit_code)
-    except click.UsageError as error:
-        hint = f"try `{error.ctx.command_path} --help`" if error.ctx else "try `vez --help`"
-        return _complain(error.format_message(), hint, 64)
-    except click.ClickException as error:
-        return _complain(error.format_message(), "", 64)
+        with _closing_pipes():
+            sys.stdout.flush()
+        return result if isinstance(result, int) else 0
     except (KeyboardInterrupt, click.Abort):
-        click.echo("interrupted", err=True)
-        return 130
-    except BrokenPipeError:  # `vez ... | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    return result if isinstance(result, int) else 0
+        return _complain("interrupted", "", 130)
+    except Terminated:
+        return _complain("terminated", "", 143)
+    except OutputClosed:
+        return _abandon_output()
+    except Exception as error:
+        return _explain(error)
+
+
+def _explain(error: Exception) -> int:
+    """One line and a hint on what went wrong, and the exit code that goes with it."""
+    if os.environ.get("VEZ_DEBUG"):
+        traceback.print_exception(error)
+    if isinstance(error, VezError):
+        return _complain(error.message, error.hint, error.exit_code)
+    if isinstance(error, click.ClickException):
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        return _complain(error.format_message(), f"try `{context.command_path if context else 'vez'} --help`", 64)
+    if isinstance(error, OSError) and error.filename is None and error.errno in _OUTPUT_ERRORS:
+        _abandon_output()
+        return _complain(f"cannot write to standard output: {error.strerror}", "", EX_IOERR)
+    words = " ".join(str(error).split())
+    what = f"{type(error).__name__}: {words}" if words else type(error).__name__
+    return _complain(f"this is a bug in vez: {what}", "VEZ_DEBUG=1 shows the traceback; please report it", 70)
+
+
+def _abandon_output() -> int:
+    """Nobody reads on: what is still to be written goes nowhere, and Python says nothing of it at its exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
 
 
 def _complain(message: str, hint: str, code: int) -> int:

@@ -24,7 +24,6 @@ KINDS: dict[str, Any] = {"mutex": compare_mutex, "election": compare_election}
 """The module of each kind: `METRICS`, `LEGEND`, `names()`, `compare(name, n)`, `growth(name, ns, step)`, `GROWTH_…`."""
 LEAST_N, MOST_N = 4, 300
 DEFAULT_N = 9
-GROWTH_NS = (4, 9, 16, 25, 49, 100, 169, 256)
 PER_TABLE = 6
 SIGNS = {True: "✓", False: "✗", None: ""}
 STYLES = {True: "green", False: "bold red", None: "default"}
@@ -36,7 +35,11 @@ STYLES = {True: "green", False: "bold red", None: "default"}
     "-n", "ns", type=int, multiple=True, metavar="N", help=f"How many processes; may be repeated.  [{DEFAULT_N}]"
 )
 @click.option("-a", "--algorithm", "only", multiple=True, metavar="NAME", help="Only this one; may be repeated.")
-@click.option("--growth", is_flag=True, help=f"Draw how the messages grow with N, up to {GROWTH_NS[-1]} or as -n says.")
+@click.option(
+    "--growth",
+    is_flag=True,
+    help="Draw how the messages grow with N: up to 256 (elections on rings: 10,000), or as -n says.",
+)
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write that chart to a file, as SVG."
 )
@@ -63,7 +66,7 @@ def compare(
     names = _names(module, kind, only)
     _check(ns)
     if growth or output:
-        return _growth(module, names, ns or GROWTH_NS, output, as_json)
+        return _growth(module, names, ns or module.GROWTH_NS, output, as_json)
     sizes = ns or (DEFAULT_N,)
     rows = []
     with progress("comparing", len(names) * len(sizes)) as step:

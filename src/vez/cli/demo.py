@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 from rich.console import Console
+from rich.markup import escape
 from rich.panel import Panel
 
 from vez import draw
@@ -89,7 +90,7 @@ def _print_verdicts(report: Report) -> None:
     for verdict in report.verdicts:
         if verdict.promised and verdict.status is not Status.NOT_JUDGED:
             mark = "[bold red]✗[/]" if verdict.status is Status.BROKEN else "[green]✓[/]"
-            out.print(f"  {mark} {verdict.name}: {verdict.words}; {verdict.evidence}")
+            out.print(f"  {mark} {verdict.name}: {verdict.words}; {escape(verdict.evidence)}")
     cost = report.measurements
     per_entry = f", {cost.messages_per_entry:g} per entry" if cost.messages_per_entry else ""
     leader = f"; leader {report.leader}" if report.trace.header.role == "election" else ""

@@ -174,7 +174,7 @@ def _print(
                 table.add_row(quality.detector, *_cells(quality))
         out.print(table)
     if options["plot_file"]:
-        out.print(f"wrote {options['plot_file']}", soft_wrap=True)
+        click.echo(f"wrote {options['plot_file']}")
 
 
 def _describe(condition: Condition) -> str:

@@ -29,7 +29,11 @@ else:  # older releases of click have no generic ParamType at run time
     ParamType = click.ParamType
 
 _NUMBER = r"(\d+(?:\.\d+)?)"
-_ID = r"(-?\d+)"
+_WHOLE = r"-?\d{1,18}"
+_ID = rf"({_WHOLE})"
+_GROUP = rf"{_WHOLE}(?:,{_WHOLE})*"
+_SHOWN = 60
+"""Characters of a value that an error repeats."""
 
 
 class Form(ParamType):
@@ -44,11 +48,11 @@ class Form(ParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         found = self._pattern.fullmatch(str(value).replace(" ", ""))
         if not found:
-            self.fail(f"{value!r} is not of the form {self._example}", param, ctx)
+            self.fail(f"{_shown(value)} is not of the form {self._example}", param, ctx)
         try:
             return msgspec.convert(msgspec.to_builtins(built := self._build(*found.groups())), type(built))
         except msgspec.ValidationError as error:
-            self.fail(f"{value!r}: {error}", param, ctx)
+            self.fail(f"{_shown(value)}: {error}", param, ctx)
 
 
 class DelayForm(ParamType):
@@ -72,7 +76,7 @@ class Ids(ParamType):
         try:
             return tuple(int(part) for part in str(value).split(","))
         except ValueError:
-            self.fail(f"{value!r} is not a list of whole numbers like 17,24,1,28", param, ctx)
+            self.fail(f"{_shown(value)} is not a list of whole numbers like 17,24,1,28", param, ctx)
 
 
 class Edges(ParamType):
@@ -87,7 +91,7 @@ class Edges(ParamType):
             pairs = [tuple(int(end) for end in part.split("-")) for part in str(value).split(",")]
             return tuple((one, other) for one, other in pairs)
         except ValueError:
-            self.fail(f"{value!r} is not a list of edges like 1-2,2-3", param, ctx)
+            self.fail(f"{_shown(value)} is not a list of edges like 1-2,2-3", param, ctx)
 
 
 class Assignment(ParamType):
@@ -98,11 +102,19 @@ class Assignment(ParamType):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Any]:
         name, equals, text = str(value).partition("=")
         if not equals or not name:
-            self.fail(f"{value!r} is not of the form lease_ms=5", param, ctx)
+            self.fail(f"{_shown(value)} is not of the form lease_ms=5", param, ctx)
         try:
-            return name, msgspec.json.decode(text.encode())
+            return name, msgspec.json.decode(text.encode(errors="surrogateescape"))
         except msgspec.DecodeError:
             return name, text
+        except RecursionError:
+            self.fail(f"{_shown(value)} is nested too deeply", param, ctx)
+
+
+def _shown(value: object) -> str:
+    """A value for an error message: quoted, and not longer than a line."""
+    text = str(value)
+    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
 
 
 def _number(text: str | None) -> float | None:
@@ -144,7 +156,7 @@ ELECT = Form(
     "P[@MS]", rf"{_ID}(?:@{_NUMBER})?", "2 or 2@5",
     lambda process, at: Elect(process=int(process), at_ms=float(at or 0)),
 )  # fmt: skip
-PARTITION = Form("A,B|C@MS..MS", rf"((?:-?\d+,?)+(?:\|(?:-?\d+,?)+)*){_WHEN}", "1,2|3@5..20", _partition)
+PARTITION = Form("A,B|C@MS..MS", rf"({_GROUP}(?:\|{_GROUP})*){_WHEN}", "1,2|3@5..20", _partition)
 CUT = Form("A>B@MS..MS", rf"{_ID}>{_ID}{_WHEN}", "1>2@5..20", _cut)
 SUSPECT = Form("A:B@MS..MS", rf"{_ID}:{_ID}{_WHEN}", "1:3@5..9", _suspicion)
 DRIFT = Form(

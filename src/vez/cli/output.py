@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import stat
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +14,20 @@ import msgspec
 from rich import box
 from rich.console import Console
 from rich.markup import escape
+from rich.padding import Padding
 from rich.table import Table
 
 from vez import draw
 from vez.errors import CannotWrite, Misuse
 from vez.lab.report import Report
-from vez.properties import Measurements, Status
+from vez.properties import Measurements, Status, Verdict
 from vez.properties.measure import Summary
 
 SUFFIXES = {".txt": "text", ".mmd": "mermaid", ".mermaid": "mermaid", ".md": "mermaid", ".svg": "svg",
             ".html": "html", ".htm": "html"}  # fmt: skip
 PIPE_WIDTH = 110
+NARROW = 70
+"""Columns below which three columns of words would squeeze each other."""
 STYLES = {
     Status.HOLDS: "green",
     Status.HOLDS_IN_RUNS: "green",
@@ -44,21 +49,36 @@ def print_json(value: Any) -> None:
 
 
 def write_file(path: Path, content: str | bytes) -> None:
-    """Write a file whole or not at all."""
+    """Write a file whole or not at all. What is no regular file (a device, a pipe) is written to, never replaced."""
     data = content.encode() if isinstance(content, str) else content
-    temporary = ""
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
+        mode = path.stat().st_mode if path.exists() else None
+        if mode is not None and not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            path.write_bytes(data)
+        else:
+            _replace(path.resolve(), data, mode)
+    except (OSError, RuntimeError, ValueError) as error:  # a loop of links, a name that cannot be
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        missing = isinstance(error, FileNotFoundError)
+        hint = f"make the folder {path.parent} first" if missing else "choose another file"
+        raise CannotWrite(f"cannot write {path}: {reason}", hint=hint) from error
+
+
+def _replace(path: Path, data: bytes, mode: int | None) -> None:
+    """Put the data where the file was, in one step and with the mode that it had."""
+    if mode is None:
         umask = os.umask(0)
         os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
+        mode = 0o666 & ~umask
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:50]}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.chmod(temporary, stat.S_IMODE(mode))
         os.replace(temporary, path)
-    except OSError as error:
-        if temporary and os.path.exists(temporary):
-            os.unlink(temporary)
-        raise CannotWrite(f"cannot write {path}: {error.strerror}") from error
+    except BaseException:
+        os.unlink(temporary)
+        raise
 
 
 def diagram_format(asked: str | None, output: Path | None) -> str | None:
@@ -99,38 +119,48 @@ def print_report(report: Report) -> None:
         "events": "the limit of events was met",
     }[header.end]
     out.print(
-        f"[bold]{header.algorithm}[/]  {len(header.ids)} processes, {header.topology}, seed {header.seed}; "
-        f"ended at {header.ended_at / 1000:g} ms: {ending}"
+        f"[bold]{escape(header.algorithm)}[/]  {counted(len(header.ids), 'process')}, {escape(header.topology)}, "
+        f"seed {header.seed}; ended at {header.ended_at / 1000:g} ms: {ending}"
     )
     for name, text in report.broken_assumptions.items():
-        out.print(f"[yellow]this run did not keep an assumption:[/] {name} ({text})", style="default")
+        out.print(f"[yellow]this run did not keep an assumption:[/] {name} ({escape(text)})", style="default")
     if report.verdicts:
-        out.print(_verdict_table(report))
+        print_verdicts(out, report.verdicts)
     _print_costs(out, report)
 
 
-def _verdict_table(report: Report) -> Table:
+def print_verdicts(out: Console, verdicts: Sequence[Verdict]) -> None:
+    """Verdicts for people; on a narrow terminal the evidence goes below the table."""
+    narrow = out.width < NARROW
+    out.print(_verdict_table(verdicts, narrow=narrow))
+    for verdict in verdicts if narrow else ():
+        out.print(f"{verdict.name}:", Padding(escape(verdict.evidence), (0, 0, 0, 2)))
+
+
+def _verdict_table(verdicts: Sequence[Verdict], *, narrow: bool) -> Table:
+    """Property, verdict and, where there is room, evidence; what was never promised is broken in yellow only."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for title in ("property", "verdict", "evidence"):
+    for title in ("property", "verdict", "evidence")[: 2 if narrow else 3]:
         table.add_column(title, overflow="fold", no_wrap=title != "evidence")
-    for verdict in report.verdicts:
+    for verdict in verdicts:
         unpromised = " (not promised)" if verdict.status is Status.BROKEN and not verdict.promised else ""
         style = "yellow" if unpromised else STYLES[verdict.status]
-        table.add_row(verdict.name, f"[{style}]{verdict.words}{unpromised}[/]", escape(verdict.evidence))
+        words, evidence = f"[{style}]{verdict.words}{unpromised}[/]", escape(verdict.evidence)
+        table.add_row(verdict.name, words, *(() if narrow else (evidence,)))
     return table
 
 
 def _print_costs(out: Console, report: Report) -> None:
     cost: Measurements = report.measurements
-    kinds = ", ".join(f"{count} {kind}" for kind, count in cost.by_kind.items())
+    kinds = escape(", ".join(f"{count} {kind}" for kind, count in cost.by_kind.items()))
     out.print(f"messages         {cost.messages}{f' ({kinds})' if kinds else ''}")
     if report.trace.header.role == "election":
         out.print(f"leader           {report.leader if report.leader is not None else 'none on whom all agree'}")
     if cost.entries:
         out.print(f"entries          {cost.entries}, {cost.messages_per_entry:.4g} messages each")
-        out.print(f"client delay     {_summary(cost.client_delay, 'free entries')}")
-        out.print(f"synchronization  {_summary(cost.synchronization_delay, 'hand-overs')}")
-        out.print(f"waits            {_summary(cost.waits, 'entries')}")
+        out.print(f"client delay     {_summary(cost.client_delay, 'free entry')}")
+        out.print(f"synchronization  {_summary(cost.synchronization_delay, 'hand-over')}")
+        out.print(f"waits            {_summary(cost.waits, 'entry')}")
     loads = {process: cost.sent[process] + cost.received[process] for process in cost.sent}
     total = sum(loads.values())
     if total:
@@ -140,5 +170,13 @@ def _print_costs(out: Console, report: Report) -> None:
 
 def _summary(summary: Summary, what: str) -> str:
     if summary.mean is None:
-        return f"none of the {what} could tell" if what != "free entries" else "no entry was free of contention"
-    return f"{summary.mean:.4g} ms (mean of {summary.count} {what}, {summary.least:g} to {summary.most:g})"
+        return "nobody was waiting" if what == "hand-over" else "no entry was free of contention"
+    if summary.count == 1:
+        return f"{summary.mean:.4g} ms (1 {what})"
+    return f"{summary.mean:.4g} ms (mean of {counted(summary.count, what)}, {summary.least:g} to {summary.most:g})"
+
+
+def counted(count: int, what: str) -> str:
+    """A number of things: `1 run`, `1,000 runs`, `2 entries`, `3 processes`."""
+    many = f"{what[:-1]}ies" if what.endswith("y") else f"{what}es" if what.endswith("s") else f"{what}s"
+    return f"{count:,} {what if count == 1 else many}"

@@ -1,13 +1,15 @@
-"""A bar for commands that take a while: on stderr, and only where somebody sees it."""
+"""A bar, or a line, for commands that take a while: on stderr, and only where somebody sees it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from types import TracebackType
 from typing import Protocol
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.status import Status
 
 
 class Step(Protocol):
@@ -28,3 +30,27 @@ def progress(title: str, total: int) -> Iterator[Step]:
             bar.update(task, advance=1, description=f"{title} {words}".rstrip())
 
         yield step
+
+
+class Line:
+    """A status line that goes away when the work is done."""
+
+    def __init__(self) -> None:
+        self._console = Console(stderr=True)
+        self._status: Status | None = None
+
+    def __enter__(self) -> Line:
+        return self
+
+    def show(self, text: str) -> None:
+        """Replace the line."""
+        if not self._console.is_terminal:
+            return
+        if self._status is None:
+            self._status = self._console.status(text)
+            self._status.start()
+        self._status.update(text)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self._status is not None:
+            self._status.stop()

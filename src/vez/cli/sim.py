@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from rich.markup import escape
 
 from vez import draw
 from vez.cli.app import EXIT_BROKEN
@@ -19,7 +20,7 @@ from vez.core.topology import TOPOLOGIES
 from vez.errors import Misuse
 from vez.lab import load_algorithm, shrink
 from vez.lab.report import Report, disappointments, run_and_report
-from vez.sim.scenario import DETECTORS, Expect, Scenario, dumps
+from vez.sim.scenario import DETECTORS, Expect, Scenario, beside, dumps
 
 
 class SimCommand(click.Command):
@@ -146,10 +147,10 @@ def _show(report: Report, kind: str | None, options: dict[str, Any], missed: lis
     print_report(report)
     out = console()
     for line in missed:
-        out.print(f"[bold red]not as expected:[/] {line}")
+        out.print(f"[bold red]not as expected:[/] {escape(line)}")
     for path in (output, options["trace_file"], shrunk):
         if path:
-            out.print(f"wrote {path}", soft_wrap=True)
+            click.echo(f"wrote {path}")
 
 
 def _shrink(scenario: Scenario, broken: str | None, options: dict[str, Any]) -> Path | None:
@@ -161,5 +162,5 @@ def _shrink(scenario: Scenario, broken: str | None, options: dict[str, Any]) -> 
     short = shrink(scenario, load_algorithm(scenario.algorithm), broken)
     comment = f"A short run in which {broken} is broken, from seed {scenario.seed}. See it:"
     comment += f"\n    vez sim --scenario {path.name} --diagram text"
-    write_file(path, dumps(short, comment))
+    write_file(path, dumps(beside(short, path), comment))
     return path

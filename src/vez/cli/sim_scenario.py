@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from vez.errors import Misuse
-from vez.sim.scenario import Network, Scenario, Workload, load
+from vez.sim.scenario import Scenario, Workload, checked, load
 
 SWEEP_DELAY = "uniform(0.5, 1.5)"
 """In a sweep delays vary unless the scenario says otherwise: with one fixed delay most orders never happen."""
@@ -32,7 +32,7 @@ def build_scenario(options: dict[str, Any]) -> Scenario:
     for field, names in (("network", _NETWORK), ("nemesis", _NEMESIS)):
         given = {name: options[name] for name in names if options[name] is not None}
         changes[field] = msgspec.structs.replace(getattr(scenario, field), **given)
-    if options["runs"] and changes["network"].delay == Network().delay and options["delay"] is None:
+    if options["runs"] and changes["network"].delay is None:
         changes["network"] = msgspec.structs.replace(changes["network"], delay=SWEEP_DELAY)
     if options["detector"]:
         changes["detector"] = msgspec.structs.replace(scenario.detector, kind=options["detector"])
@@ -40,7 +40,7 @@ def build_scenario(options: dict[str, Any]) -> Scenario:
         changes[part] = (*getattr(scenario, part), *options[part])
     changes["partition"] = (*scenario.partition, *options["partition"], *options["cut"])
     changes["parameters"] = scenario.parameters | dict(options["parameters"])
-    return scenario.but(**changes, **_workload(scenario, options))
+    return checked(scenario.but(**changes, **_workload(scenario, options)))
 
 
 def _base(options: dict[str, Any]) -> Scenario:

@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from vez.cli.app import EXIT_BROKEN
-from vez.cli.output import console, print_json
+from vez.cli.output import console, counted, print_json
 from vez.errors import Misuse
-from vez.lab import sweep
+from vez.lab import load_algorithm, sweep
 from vez.lab.sweep import Sweep
-from vez.sim.scenario import Scenario
+from vez.sim.delays import parse_delay
+from vez.sim.scenario import DEFAULT_DELAY, Expect, Scenario
 from vez.sim.setup import DEFAULT_N
 
 _DROPPED = {"--runs": 1, "--jobs": 1, "--seed": 1, "--delay": 1, "--shrink": 1, "--json": 0}
@@ -29,17 +31,18 @@ def run_sweep(
     shrink_run: Callable[[Scenario, str | None], Path | None],
 ) -> int:
     """Sweep, report, and give the exit code."""
-    for name in ("diagram", "output", "trace_file", "debug"):
+    for name in ("diagram", "output", "trace_file"):
         if options[name]:
             raise Misuse("a sweep of many runs draws and saves none", hint="run one of its seeds with --seed")
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    terminal = Console(stderr=True)
+    with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as bar:
         task = bar.add_task("runs", total=options["runs"])
 
         def progress(done: int, broken: int) -> None:
             bar.update(task, completed=done, description=f"runs ({broken} broken)" if broken else "runs")
 
-        result = sweep(scenario, options["runs"], jobs=options["jobs"], progress=progress)
+        result = sweep(scenario, options["runs"], jobs=options["jobs"], debug=options["debug"], progress=progress)
     first = result.first_broken
     shrunk = None
     if options["shrink_to"]:
@@ -49,18 +52,27 @@ def run_sweep(
         print_json(_json(result, shrunk))
     else:
         _print(result, typed, shrunk)
+    if scenario.expect != Expect():
+        return EXIT_BROKEN if result.missed else 0
     return EXIT_BROKEN if any(tally.broken and tally.promised for tally in result.tallies) else 0
 
 
 def _json(result: Sweep, shrunk: Path | None) -> dict[str, Any]:
     scenario = result.scenario
-    return {
+    found: dict[str, Any] = {
         "algorithm": scenario.algorithm,
         "n": scenario.n or len(scenario.ids) or DEFAULT_N,
         "seed": scenario.seed,
         "runs": result.runs,
         "delay": str(scenario.network.delay),
-        "messages": {"total": result.messages},
+        "events": result.events,
+        "messages": {"total": result.messages, "by_kind": result.by_kind},
+        "delays": {
+            "client": result.client_delay.mean,
+            "synchronization": result.synchronization_delay.mean,
+            "unit": "ms",
+            "message_ms": parse_delay(scenario.network.delay or DEFAULT_DELAY).mean_ms,
+        },
         "properties": {
             tally.name: {
                 "verdict": tally.words,
@@ -68,21 +80,35 @@ def _json(result: Sweep, shrunk: Path | None) -> dict[str, Any]:
                 "promised": tally.promised,
                 "broken": tally.broken,
                 "undecided": tally.undecided,
+                "not_judged": tally.not_judged,
                 "seed": tally.seed,
                 "evidence": tally.evidence,
             }
             for tally in result.tallies
         },
         "files": {"shrunk": str(shrunk)} if shrunk else {},
+        "unexpected": _unexpected(result),
     }
+    if load_algorithm(scenario.algorithm).role == "election":
+        found["leader"] = {"none" if one is None else str(one): count for one, count in result.leaders.items()}
+    return found
+
+
+def _unexpected(result: Sweep) -> list[str]:
+    """In what the first seed that did not end as expected disappointed."""
+    if result.first_missed is None:
+        return []
+    seed, words = result.first_missed
+    return [f"seed {seed}: {line}" for line in words]
 
 
 def _print(result: Sweep, typed: list[str], shrunk: Path | None) -> None:
     out, scenario = console(), result.scenario
     last = scenario.seed + result.runs - 1
+    seeds = f"seeds {scenario.seed} to {last}" if result.runs > 1 else f"seed {last}"
     out.print(
-        f"[bold]{scenario.algorithm}[/]  {result.runs:,} runs, seeds {scenario.seed} to {last}, "
-        f"delay {scenario.network.delay}, {result.messages:,} messages"
+        f"[bold]{escape(scenario.algorithm)}[/]  {counted(result.runs, 'run')}, {seeds}, "
+        f"delay {scenario.network.delay}, {counted(result.messages, 'message')}"
     )
     width = max((len(tally.name) for tally in result.tallies), default=0)
     for tally in result.tallies:
@@ -91,15 +117,18 @@ def _print(result: Sweep, typed: list[str], shrunk: Path | None) -> None:
         promise = "" if tally.promised else " (not promised)"
         out.print(f"  {tally.name:<{width}}  [{style}]{tally.words}[/]{promise}")
         if tally.broken:
-            out.print(f"  {'':<{width}}  seed {tally.seed}: {tally.evidence}")
+            out.print(f"  {'':<{width}}  seed {tally.seed}: {escape(tally.evidence)}")
+    for line in _unexpected(result):
+        out.print(f"[bold red]not as expected[/] in {counted(result.missed, 'run')}, first {escape(line)}")
     first = result.first_broken
     if first is not None:
         again = _again(typed, str(scenario.network.delay), first.seed or 0)
-        out.print(f"\nsee it:     {again} --diagram text", soft_wrap=True)
+        out.print(f"\nsee it:     {escape(again)} --diagram text", soft_wrap=True)
         if not shrunk:
             out.print("make short: the same sweep with --shrink FILE.toml")
     if shrunk:
-        out.print(f"made short: vez sim --scenario {shlex.quote(str(shrunk))} --diagram text", soft_wrap=True)
+        path = escape(shlex.quote(str(shrunk)))
+        out.print(f"made short: vez sim --scenario {path} --diagram text", soft_wrap=True)
 
 
 def _again(typed: list[str], delay: str, seed: int) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import click
 import msgspec
 from rich.console import Console
 from rich.markup import escape
@@ -18,7 +19,7 @@ from vez.lab import load_algorithm
 from vez.lab.report import run_and_report
 from vez.lab.search import Break
 from vez.lab.switches import SEEDS, shortest_break
-from vez.sim.scenario import Scenario, dumps
+from vez.sim.scenario import Scenario, beside, dumps
 
 _TAKEN = {
     "algorithm", "n", "parameters", "runs", "without", "shrink_to", "diagram", "output", "trace_file", "as_json",
@@ -39,7 +40,8 @@ def run_without(options: dict[str, Any]) -> int:
     if options["as_json"] and kind and options["output"] is None:
         raise Misuse("--json and --diagram both want standard output", hint="give the picture a file with -o")
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    terminal = Console(stderr=True)
+    with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as bar:
         task = bar.add_task("seeds", total=seeds)
         pair = shortest_break(
             algorithm,
@@ -66,7 +68,7 @@ def _show(options: dict[str, Any], seeds: int, found: Break | None, short: Scena
             write_file(options["trace_file"], report.trace.to_bytes())
         if options["shrink_to"]:
             comment = f"{short.algorithm} without {options['without']}: {found.property} is broken."
-            write_file(options["shrink_to"], dumps(short, comment))
+            write_file(options["shrink_to"], dumps(beside(short, options["shrink_to"]), comment))
     if options["as_json"]:
         print_json(_json(options, seeds, found, short, {name: str(path) for name, path in files.items() if path}))
     elif kind in (None, "text") or options["output"]:
@@ -74,7 +76,7 @@ def _show(options: dict[str, Any], seeds: int, found: Break | None, short: Scena
 
 
 def _print(options: dict[str, Any], seeds: int, found: Break | None, files: list[Path]) -> None:
-    out, name = console(), f"[bold]{options['algorithm']}[/] without {options['without']}"
+    out, name = console(), f"[bold]{escape(options['algorithm'])}[/] without {options['without']}"
     meaning = Assumption(options["without"]).meaning
     if found is None:
         out.print(f"{name} ({meaning}): [green]no guarantee broken in {seeds:,} seeds[/]; that is no proof")
@@ -83,7 +85,7 @@ def _print(options: dict[str, Any], seeds: int, found: Break | None, files: list
     out.print(f"{name} ({meaning}): [bold red]{found.property} broken[/] ({tried})")
     out.print(f"there: {escape(found.evidence)}")
     for path in files:
-        out.print(f"wrote {path}", soft_wrap=True)
+        click.echo(f"wrote {path}")
 
 
 def _ordinal(number: int) -> str:

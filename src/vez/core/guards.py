@@ -9,12 +9,13 @@ from __future__ import annotations
 import types
 import typing
 from enum import Enum
+from functools import cache
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union
 from weakref import WeakSet
 
 import msgspec
 
-from vez.errors import MutableField
+from vez.errors import BadDeclaration, MutableField, article
 
 SCALARS = (int, str, bool, float, bytes, type(None))
 """The plain immutable types. bool is an int; both are named for the reader."""
@@ -36,6 +37,7 @@ def check_fields(cls: type, what: str) -> bool:
     """
     if cls in _CHECKED:
         return True
+    _check_attributes(cls, what)
     try:
         hints = typing.get_type_hints(cls, include_extras=True)
     except NameError:
@@ -47,12 +49,34 @@ def check_fields(cls: type, what: str) -> bool:
         if offender is not None:
             name = getattr(offender, "__name__", str(offender))
             raise MutableField(
-                f"{what} {cls.__name__}: field {field!r} may hold a {name}, which can change in place; "
+                f"{what} {cls.__name__}: field {field!r} may hold {article(name)}, which can change in place; "
                 f"expected int, str, bool, float, bytes, tuple, frozenset, an enum or a frozen struct",
                 hint=f"use {_INSTEAD.get(offender, 'a frozen msgspec.Struct')} instead",
             )
     _CHECKED.add(cls)
     return True
+
+
+def _check_attributes(cls: type, what: str) -> None:
+    """A value without an annotation belongs to the class: all processes of all runs would share it."""
+    for name, value in vars(cls).items():
+        kind = next((kind for kind in _INSTEAD if isinstance(value, kind)), None)
+        if kind is not None and not name.startswith("__"):
+            raise MutableField(
+                f"{what} {cls.__name__}: {name!r} is {article(type(value).__name__)} that everybody would share",
+                hint=f"declare a field with a type: {name}: {_INSTEAD[kind]} = …",
+            )
+
+
+@cache
+def check_defaults(cls: type[msgspec.Struct], what: str) -> None:
+    """Every field of a process has a default: it is made anew after a crash, with nobody to fill it in."""
+    for field in msgspec.structs.fields(cls):
+        if field.required:
+            raise BadDeclaration(
+                f"{what} {cls.__name__}: field {field.name!r} has no default",
+                hint=f"say what it is at the start: {field.name}: … = …",
+            )
 
 
 def mutable_part(hint: Any) -> Any:

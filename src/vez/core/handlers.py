@@ -10,7 +10,7 @@ import typing
 from typing import Any
 
 from vez.core.message import Message, handler_name
-from vez.errors import BadHandler
+from vez.errors import BadHandler, article
 
 _EVENTS = {
     "on_start": ("io",),
@@ -49,7 +49,7 @@ def _check_message_name(cls: type, name: str, handler: Any) -> None:
     for kind in kinds:
         if handler_name(kind) != name:
             raise BadHandler(
-                f"{cls.__name__}.{name} takes a {kind.__name__}, which is delivered to {handler_name(kind)}",
+                f"{cls.__name__}.{name} takes {article(kind.__name__)}, which is delivered to {handler_name(kind)}",
                 hint=f"rename the handler to {handler_name(kind)}",
             )
 

@@ -24,6 +24,7 @@ import msgspec
 
 from vez.core import guards
 from vez.core.assumptions import Assumption, Property
+from vez.core.declarations import check_declarations
 from vez.core.handlers import check_handlers
 from vez.core.io import Io
 from vez.core.topology import Complete, Topology
@@ -58,11 +59,17 @@ class Process(msgspec.Struct, eq=False, gc=False, kw_only=True):
     role: ClassVar[Literal["mutex", "election", "other"]] = "other"
     wrong: ClassVar[str] = ""
     """Why this algorithm is kept although it is wrong; empty for the honest ones."""
+    symmetry: ClassVar[Literal["", "full", "rotation"]] = ""
+    """Renamings of the processes under which it behaves alike: of all but the hub where identifiers are compared for
+    equality alone, round the ring where they are not looked at; none where they are compared by order."""
+    identifier_fields: ClassVar[tuple[str, ...]] = ()
+    """The fields of the process and of its messages that hold identifiers, and nothing else; for symmetry."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         guards.check_fields(cls, "process")
         check_handlers(cls)
+        check_declarations(cls)
 
     @classmethod
     def smallest(cls) -> int:

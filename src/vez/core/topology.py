@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from math import isqrt
 from typing import ClassVar
 
-from vez.errors import Misuse
+from vez.errors import Misuse, ProtocolBug
 
 
 class Topology:
@@ -80,12 +80,19 @@ class Ring(Complete):
     def neighbours(self, process: int) -> tuple[int, ...]:
         return (self.right(process),)
 
+    def left(self, process: int) -> int:
+        raise ProtocolBug(
+            f"process {process} asked for io.left, but messages of this ring go to the right only",
+            hint="use io.right, or topology = BidirectionalRing",
+        )
+
 
 class BidirectionalRing(Ring):
     """A logical ring in which messages go both ways."""
 
     name = "ring2"
     __slots__ = ()
+    left = Topology.left
 
     def neighbours(self, process: int) -> tuple[int, ...]:
         return tuple(sorted({self.left(process), self.right(process)} - {process}))

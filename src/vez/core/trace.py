@@ -14,9 +14,11 @@ from typing import Any, Literal, dataclass_transform
 import msgspec
 
 from vez.core.view import View
-from vez.errors import BadData, CannotWrite, MissingFile
+from vez.errors import BadData, MissingFile, ProtocolBug
 
 FORMAT = 1
+MAX_DEPTH = 30
+_HINT = "a trace is JSON lines as written by `vez sim --trace`"
 MAX_BYTES = 256 * 1024 * 1024
 """A trace is read whole; a larger file is refused rather than swapped."""
 
@@ -154,6 +156,11 @@ AnyEvent = (
     | Resumed | Suspected | Trusted | Fired | Cut | Healed | Status | Viewed | Noted
 )  # fmt: skip
 
+_OTHERS: dict[type[Event], str] = {
+    Sent: "to", Cut: "to", Healed: "to", Suspected: "peer", Trusted: "peer", Elected: "leader",
+}  # fmt: skip
+"""Where an event names a second process."""
+
 Role = Literal["mutex", "election", "other"]
 End = Literal["quiet", "finished", "time", "events"]
 """Why a run ended: nothing left to happen; the work was done; a limit of time or of events was met."""
@@ -202,7 +209,13 @@ class Trace(msgspec.Struct, frozen=True):
 
     def to_bytes(self) -> bytes:
         """JSON lines; the same run gives the same bytes."""
-        return b"\n".join((_encoder.encode(self.header), *map(_encoder.encode, self.events), b""))
+        try:
+            return b"\n".join((_encoder.encode(self.header), *map(_encoder.encode, self.events), b""))
+        except (OverflowError, UnicodeEncodeError, RecursionError) as error:
+            raise ProtocolBug(
+                f"{self.header.algorithm}: a message or a remark cannot be written down: {error}",
+                hint="numbers have up to 64 bits, text is Unicode, and values are not nested deeply",
+            ) from error
 
 
 _encoder = msgspec.json.Encoder(order="deterministic")
@@ -218,14 +231,6 @@ def label(sent: Sent) -> str:
 
 def _plain(value: object) -> str:
     return "[" + ",".join(map(_plain, value)) + "]" if isinstance(value, list | tuple) else str(value)
-
-
-def save(trace: Trace, path: Path) -> None:
-    """Write a trace to a file."""
-    try:
-        path.write_bytes(trace.to_bytes())
-    except OSError as error:
-        raise CannotWrite(f"cannot write {path}: {error.strerror}") from error
 
 
 def load(path: Path) -> Trace:
@@ -255,27 +260,48 @@ def decode(raw: bytes, where: str) -> Trace:
         for line in lines[1:]:
             number += 1
             events.append(_event.decode(line))
+            _check_depth(events[-1])
     except msgspec.MsgspecError as error:
-        raise BadData(
-            f"{where}, line {number}: {error}", hint="a trace is JSON lines as written by `vez sim --trace`"
-        ) from error
+        raise BadData(f"{where}, line {number}: {error}", hint=_HINT) from error
+    except RecursionError:
+        raise BadData(f"{where}, line {number}: nested too deeply", hint=_HINT) from None
     trace = Trace(header, tuple(events))
     _check(trace, where)
     return trace
 
 
+def _check_depth(event: AnyEvent) -> None:
+    """Labels, pictures and JSON walk through a message's fields; those that no walk comes out of are refused."""
+    if not isinstance(event, Sent):
+        return
+    level: list[Any] = list(event.fields.values())
+    for _ in range(MAX_DEPTH):
+        level = [
+            part
+            for value in level
+            if isinstance(value, list | dict)
+            for part in (value.values() if isinstance(value, dict) else value)
+        ]
+        if not level:
+            return
+    raise RecursionError
+
+
 def _check(trace: Trace, where: str) -> None:
     """Events speak of known processes and messages, and time does not run backwards."""
     known, sent, at = set(trace.header.ids), set[int](), 0
+    if not known:
+        raise BadData(f"{where}, line 1: a run has at least one process", hint=_HINT)
     for line, event in enumerate(trace.events, 2):
         if event.process not in known:
             raise BadData(f"{where}, line {line}: there is no process {event.process}")
         if event.at < at:
             raise BadData(f"{where}, line {line}: time runs backwards from {at} to {event.at}")
         at = event.at
+        other = getattr(event, _OTHERS.get(type(event), ""), event.process)
+        if other not in known:
+            raise BadData(f"{where}, line {line}: there is no process {other}")
         if isinstance(event, Sent):
-            if event.to not in known:
-                raise BadData(f"{where}, line {line}: there is no process {event.to}")
             sent.add(event.number)
         elif isinstance(event, Delivered | Lost) and event.number not in sent:
             raise BadData(f"{where}, line {line}: message {event.number} was never sent")

@@ -54,11 +54,12 @@ def _load(path: Path) -> ModuleType:
     except VezError:
         del sys.modules[name]
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # sys.exit() in it would end the program without a word
         del sys.modules[name]
         line = getattr(error, "lineno", None) or _line(error, resolved)
         where = f"{path}, line {line}" if line else str(path)
-        raise BadData(f"{where}: {type(error).__name__}: {error}") from error
+        words = error.msg if isinstance(error, SyntaxError) else str(error)
+        raise BadData(f"{where}: {type(error).__name__}: {words}", hint="`python` on it says more") from error
     return module
 
 

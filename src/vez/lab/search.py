@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 import msgspec
 
 from vez.core.process import Process
-from vez.errors import ProtocolBug
+from vez.errors import HandlerFailed, ProtocolBug
 from vez.properties import Status, judge
 from vez.sim import Scenario, simulate
 
@@ -51,6 +51,8 @@ def breaks(
         progress(tried)
         try:
             run = simulate(scenario, algorithm)
+        except HandlerFailed:
+            raise
         except ProtocolBug:
             continue
         verdicts = judge(run.trace, wanted) if run.trace is not None else ()

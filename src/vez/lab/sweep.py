@@ -7,23 +7,40 @@ the order of the seeds.
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from multiprocessing import get_context
+from typing import Any
 
 import msgspec
 
-from vez.errors import Misuse
+from vez.errors import Misuse, ProtocolBug
 from vez.lab.load import load_algorithm
-from vez.properties import Status, judge
+from vez.lab.report import disappointments, report
+from vez.lab.workers import in_order_of_completion
+from vez.properties import Status
+from vez.properties.measure import Summary
 from vez.sim import Scenario, simulate
+from vez.sim.setup import Setup
 
 CHUNK = 25
 """Seeds per task: enough to pay for the trip to another process, few enough for a smooth progress bar."""
 
 Word = tuple[str, str, str, bool]
-Judged = tuple[int, int, list[Word]]
-"""A seed, its number of messages, and (property, status, evidence, promised) for each property."""
+"""Property, status, evidence, promised."""
+
+
+class Judged(msgspec.Struct, frozen=True):
+    """What is kept of the run of one seed."""
+
+    seed: int
+    events: int
+    by_kind: dict[str, int]
+    words: list[Word]
+    client_delay: Summary
+    synchronization_delay: Summary
+    leader: int | None
+    missed: list[str]
+    """In what it ended otherwise than its scenario expects."""
 
 
 class Tally(msgspec.Struct):
@@ -51,22 +68,38 @@ class Tally(msgspec.Struct):
     @property
     def words(self) -> str:
         """The verdict in words, with the numbers that it rests on."""
-        if self.broken:
-            return f"broken in {self.broken:,} of {self.runs:,} runs"
         if self.status is Status.NOT_JUDGED:
             return "not judged"
-        judged = self.runs - self.undecided - self.not_judged
-        rest = f", undecided in {self.undecided:,}" if self.undecided else ""
-        return f"holds in {judged:,} run{'s' if judged != 1 else ''}{rest}"
+        if self.broken:
+            words = f"broken in {self.broken:,} of {self.runs:,} run{'s' if self.runs != 1 else ''}"
+        else:
+            judged = self.runs - self.undecided - self.not_judged
+            words = f"holds in {judged:,} run{'s' if judged != 1 else ''}"
+        words += f", undecided in {self.undecided:,}" if self.undecided else ""
+        return words + (f", not judged in {self.not_judged:,}" if self.not_judged else "")
 
 
-class Sweep(msgspec.Struct):
+class Sweep(msgspec.Struct, kw_only=True):
     """The result of a sweep."""
 
     scenario: Scenario
-    runs: int
-    messages: int
-    tallies: list[Tally]
+    runs: int = 0
+    events: int = 0
+    by_kind: dict[str, int] = {}
+    client_delay: Summary = Summary(0)
+    synchronization_delay: Summary = Summary(0)
+    leaders: dict[int | None, int] = {}
+    """Elections: how many runs ended with each leader; None where not all agreed on one."""
+    tallies: list[Tally] = []
+    missed: int = 0
+    """How many runs ended otherwise than the scenario expects."""
+    first_missed: tuple[int, list[str]] | None = None
+    """The first such seed, and in what."""
+
+    @property
+    def messages(self) -> int:
+        """All messages of all runs."""
+        return sum(self.by_kind.values())
 
     @property
     def first_broken(self) -> Tally | None:
@@ -80,62 +113,83 @@ def sweep(
     runs: int,
     *,
     jobs: int | None = None,
+    debug: bool = False,
     progress: Callable[[int, int], None] = lambda done, broken: None,
 ) -> Sweep:
     """Run seeds `scenario.seed` to `scenario.seed + runs - 1` and judge each."""
     if runs < 1:
         raise Misuse(f"--runs {runs}: expected at least 1")
-    load_algorithm(scenario.algorithm)  # an unknown name is told before any work starts
+    Setup(scenario, load_algorithm(scenario.algorithm))  # what makes no sense is told before any work starts
     seeds = range(scenario.seed, scenario.seed + runs)
     chunks = [seeds[start : start + CHUNK] for start in range(0, runs, CHUNK)]
     workers = min(jobs or os.cpu_count() or 1, len(chunks))
+    encoded = msgspec.json.encode(scenario)
     results: dict[int, list[Judged]] = {}
     done = broken = 0
-    for start, judged in _judged(scenario, chunks, workers):
-        results[start] = judged
+    tasks: list[tuple[Any, ...]] = [(encoded, chunk.start, chunk.stop, debug) for chunk in chunks]
+    for judged in in_order_of_completion(judge_seeds, tasks, workers):
+        results[judged[0].seed] = judged
         done += len(judged)
-        broken += sum(any(word[1] == Status.BROKEN for word in words) for _, _, words in judged)
+        broken += sum(any(word[1] == Status.BROKEN for word in one.words) for one in judged)
         progress(done, broken)
-    ordered = [one for start in sorted(results) for one in results[start]]
-    return _merge(scenario, ordered)
+    return _merge(scenario, [one for start in sorted(results) for one in results[start]])
 
 
-def _judged(scenario: Scenario, chunks: list[range], workers: int) -> Iterator[tuple[int, list[Judged]]]:
-    encoded = msgspec.json.encode(scenario)
-    if workers <= 1:
-        for chunk in chunks:
-            yield chunk.start, judge_seeds(encoded, chunk.start, chunk.stop)
-        return
-    # spawn: a fork of a process that shows a progress bar would copy its threads' locks
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        try:
-            tasks = {pool.submit(judge_seeds, encoded, chunk.start, chunk.stop): chunk.start for chunk in chunks}
-            for task in as_completed(tasks):
-                yield tasks[task], task.result()
-        finally:
-            pool.shutdown(cancel_futures=True)
-
-
-def judge_seeds(encoded: bytes, start: int, stop: int) -> list[Judged]:
+def judge_seeds(encoded: bytes, start: int, stop: int, debug: bool) -> list[Judged]:
     """The work of one task, in whichever process."""
     scenario = msgspec.json.decode(encoded, type=Scenario)
     algorithm = load_algorithm(scenario.algorithm)
-    found: list[Judged] = []
-    for seed in range(start, stop):
-        run = simulate(scenario.but(seed=seed), algorithm)
-        verdicts = judge(run.trace) if run.trace is not None else ()
-        words = [(verdict.name, str(verdict.status), verdict.evidence, verdict.promised) for verdict in verdicts]
-        found.append((seed, sum(run.messages.values()), words))
-    return found
+    return list(_judge(scenario, algorithm, range(start, stop), debug))
 
 
-def _merge(scenario: Scenario, judged: Iterable[Judged]) -> Sweep:
+def _judge(scenario: Scenario, algorithm: Any, seeds: Iterable[int], debug: bool) -> Iterator[Judged]:
+    for seed in seeds:
+        try:
+            run = simulate(scenario.but(seed=seed), algorithm, debug=debug)
+        except ProtocolBug as error:
+            error.args = (f"seed {seed}: {error.message}",)
+            raise
+        if run.trace is None:  # pragma: no cover - a run is recorded unless told otherwise
+            continue
+        found = report(run.trace)
+        words = [(verdict.name, str(verdict.status), verdict.evidence, verdict.promised) for verdict in found.verdicts]
+        cost = found.measurements
+        yield Judged(
+            seed=seed,
+            events=len(run.trace.events),
+            by_kind=cost.by_kind,
+            words=words,
+            client_delay=cost.client_delay,
+            synchronization_delay=cost.synchronization_delay,
+            leader=found.leader,
+            missed=disappointments(scenario.expect, found),
+        )
+
+
+def _merge(scenario: Scenario, judged: list[Judged]) -> Sweep:
+    kinds: Counter[str] = Counter()
+    for one in judged:
+        kinds.update(one.by_kind)
+    leaders = Counter(one.leader for one in judged)
+    missed = [one for one in judged if one.missed]
+    return Sweep(
+        scenario=scenario,
+        runs=len(judged),
+        events=sum(one.events for one in judged),
+        by_kind=dict(sorted(kinds.items())),
+        client_delay=_pool(one.client_delay for one in judged),
+        synchronization_delay=_pool(one.synchronization_delay for one in judged),
+        leaders={leader: leaders[leader] for leader in sorted(leaders, key=lambda one: (one is None, one or 0))},
+        tallies=_tallies(judged),
+        missed=len(missed),
+        first_missed=(missed[0].seed, missed[0].missed) if missed else None,
+    )
+
+
+def _tallies(judged: Iterable[Judged]) -> list[Tally]:
     tallies: dict[str, Tally] = {}
-    runs = messages = 0
-    for seed, count, words in judged:
-        runs += 1
-        messages += count
-        for name, status, evidence, promised in words:
+    for one in judged:
+        for name, status, evidence, promised in one.words:
             tally = tallies.setdefault(name, Tally(name, promised))
             tally.runs += 1
             tally.undecided += status == Status.UNDECIDED
@@ -143,7 +197,18 @@ def _merge(scenario: Scenario, judged: Iterable[Judged]) -> Sweep:
             if status == Status.BROKEN:
                 tally.broken += 1
                 if tally.seed is None:
-                    tally.seed, tally.evidence = seed, evidence
+                    tally.seed, tally.evidence = one.seed, evidence
             elif not tally.broken and not tally.evidence:
                 tally.evidence = evidence
-    return Sweep(scenario, runs, messages, list(tallies.values()))
+    return list(tallies.values())
+
+
+def _pool(summaries: Iterable[Summary]) -> Summary:
+    """Several summaries as one of all their numbers."""
+    told = [one for one in summaries if one.count]
+    count = sum(one.count for one in told)
+    if not count:
+        return Summary(0)
+    mean = sum((one.mean or 0) * one.count for one in told) / count
+    least, most = min(one.least or 0 for one in told), max(one.most or 0 for one in told)
+    return Summary(count, round(mean, 6), least, most)

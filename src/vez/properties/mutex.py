@@ -78,6 +78,12 @@ def bounded_waiting(history: History) -> Verdict:
     worst = max(history.bypasses, default=0)
     victim = history.stays[history.bypasses.index(worst)] if worst else None
     bound = history.trace.header.bypass_bound
+    if bound is not None and worst > bound and victim is not None:
+        return broken(
+            Property.BOUNDED_WAITING,
+            f"process {victim.process} was overtaken {_count(worst, 'time')}, more than the promised {bound}",
+            spans=(Span(victim.process, victim.wanted_at, _until(history, victim)),),
+        )
     starving = _starving(history)
     if isinstance(starving, Verdict):
         return undecided(Property.BOUNDED_WAITING, starving.evidence)
@@ -89,12 +95,6 @@ def bounded_waiting(history: History) -> Verdict:
             f"process {first.process} never got in"
             + (f"; {_count(overtaken, 'later request')} did" if overtaken else ""),
             spans=(Span(first.process, first.wanted_at, history.end),),
-        )
-    if bound is not None and worst > bound and victim is not None:
-        return broken(
-            Property.BOUNDED_WAITING,
-            f"process {victim.process} was overtaken {_count(worst, 'time')}, more than the promised {bound}",
-            spans=(Span(victim.process, victim.wanted_at, _until(history, victim)),),
         )
     whom = f" (process {victim.process}, from {ms(victim.wanted_at)} ms)" if victim else ""
     return holds(Property.BOUNDED_WAITING, f"at most {worst} bypass{'es' if worst != 1 else ''}{whom}")

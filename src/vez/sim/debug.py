@@ -13,7 +13,7 @@ import msgspec
 
 from vez.core import guards
 from vez.core.message import Message
-from vez.errors import MutableField, NotDeterministic
+from vez.errors import MutableField, NotDeterministic, article
 from vez.sim.node import Node
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def run_twice(world: Simulation, node: Node, handler: Callable[..., None], argum
             )
         if not guards.is_immutable(value):
             raise MutableField(
-                f"{where} put {value!r}, a {type(value).__name__}, into {field}",
+                f"{where} put {value!r}, {article(type(value).__name__)}, into {field}",
                 hint="use a tuple or frozenset",
             )
     node.process = first_process

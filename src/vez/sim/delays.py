@@ -17,11 +17,19 @@ from vez.errors import BadData
 US = 1000  # microseconds in a millisecond
 _FORM = re.compile(r"^\s*(\w+)\s*\(\s*([^()]*)\)\s*$")
 _NORMAL = NormalDist()
+_MAX_SIGMA = 25.0  # far beyond any delay, far below what overflows
+MAX_MS = 1e12
+"""The longest duration that can be asked for, about thirty years: what adds up to more is a mistake."""
 
 
 def us(ms: float) -> int:
     """Milliseconds as whole microseconds."""
     return round(ms * US)
+
+
+def plain(number: float) -> str:
+    """A number as short as it can be written without losing any of it."""
+    return repr(number).removesuffix(".0")
 
 
 class Delay:
@@ -33,7 +41,7 @@ class Delay:
         self.kind = kind
         self.numbers = numbers
         self.mean_ms = mean_ms
-        self.text = f"{kind}({', '.join(f'{number:g}' for number in numbers)})"
+        self.text = f"{kind}({', '.join(map(plain, numbers))})"
 
     def __str__(self) -> str:
         return self.text
@@ -88,7 +96,10 @@ def parse_delay(text: str | float) -> Delay:
         raise BadData(f"{str(text)!r} is not a duration", hint=f"a number of ms, or one of {forms}") from None
     if len(numbers) != count or not all(math.isfinite(number) and number >= 0 for number in numbers):
         raise BadData(f"{str(text)!r}: expected {form} with finite numbers of at least 0")
-    return Delay(kind, numbers, _mean(kind, numbers, form))
+    mean = _mean(kind, numbers, form)
+    if not (max(numbers) <= MAX_MS and mean <= MAX_MS):
+        raise BadData(f"{str(text)!r} is too long", hint=f"numbers and mean may go up to {MAX_MS:g} ms")
+    return Delay(kind, numbers, mean)
 
 
 def _mean(kind: str, numbers: tuple[float, ...], form: str) -> float:
@@ -98,7 +109,7 @@ def _mean(kind: str, numbers: tuple[float, ...], form: str) -> float:
             raise BadData(f"{form}: LOW {first:g} is above HIGH {second:g}")
         return (first + second) / 2
     if kind == "lognormal":
-        return first * math.exp(min(second, 25.0) ** 2 / 2)
+        return first * math.exp(second**2 / 2) if second < _MAX_SIGMA else math.inf
     if kind == "pareto":
         if second <= 1:
             raise BadData(f"{form}: SHAPE {second:g} has no finite mean", hint="use a shape above 1")

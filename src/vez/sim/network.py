@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from vez.core import trace as events
 from vez.core.message import Message, fields_of
-from vez.errors import ProtocolBug
-from vez.sim.delays import US, us
+from vez.errors import ProtocolBug, article
+from vez.sim.delays import US, plain, us
 from vez.sim.node import Node
 from vez.sim.scenario import Fate, Network, Scenario
 from vez.sim.setup import Setup
@@ -83,8 +83,9 @@ class NetworkModel:
 
     def explicit(self, scenario: Scenario) -> Scenario:
         """The scenario with every fate that was drawn written down."""
-        plain = Network(delay=f"constant({self.world.message_us / US:g})", fifo=scenario.network.fifo)
-        return scenario.but(network=plain, message=tuple(self._seen))
+        constant = f"constant({plain(self.world.message_us / US)})"
+        network = Network(delay=constant, fifo=scenario.network.fifo)
+        return scenario.but(network=network, message=tuple(self._seen))
 
     def _fate(self, channel: tuple[int, int]) -> tuple[bool, list[int]]:
         network, number = self._network, self._counts[channel]
@@ -139,10 +140,12 @@ class NetworkModel:
                 f"process {sender} sent {message!r}, which is not a Message",
                 hint="declare `class Something(Message)` with typed fields",
             )
-        if to not in self.world.nodes:
-            raise ProtocolBug(f"process {sender} sent a {type(message).__name__} to {to!r}, which does not exist")
+        if not isinstance(to, int) or to not in self.world.nodes:
+            raise ProtocolBug(
+                f"process {sender} sent {article(type(message).__name__)} to {to!r}, which does not exist"
+            )
         if to != sender and not self.world.topology.has_channel(sender, to):
             raise ProtocolBug(
-                f"process {sender} sent a {type(message).__name__} to {to}, to whom it has no channel",
+                f"process {sender} sent {article(type(message).__name__)} to {to}, to whom it has no channel",
                 hint=f"its neighbours in the {self.world.topology.name}: {self.world.topology.neighbours(sender)}",
             )

@@ -7,6 +7,7 @@ that milliseconds read as the papers' "message times".
 
 from __future__ import annotations
 
+import os
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal, dataclass_transform
@@ -17,14 +18,20 @@ from msgspec import Meta
 
 from vez.core.assumptions import Property
 from vez.detectors import MONITORS, Settings
-from vez.errors import BadData, MissingFile, UnknownName
+from vez.errors import BadData, MissingFile, Misuse, UnknownName
+from vez.sim.delays import MAX_MS
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
 MAX_PROCESSES = 10_000_000
+DEFAULT_DELAY = "constant(1)"
 
 DETECTORS = ("perfect", "none", *MONITORS)
 
-Ms = Annotated[float, Meta(ge=0, le=1e12)]
+MAX_WHOLE = 2**53
+"""Identifiers and seeds stay within what every reader of JSON keeps exactly."""
+
+Ms = Annotated[float, Meta(ge=0, le=MAX_MS)]
+Whole = Annotated[int, Meta(ge=-MAX_WHOLE, le=MAX_WHOLE)]
 Chance = Annotated[float, Meta(ge=0, le=1)]
 Count = Annotated[int, Meta(ge=0, le=1_000_000)]
 
@@ -37,7 +44,8 @@ class _Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class Network(_Part):
     """What happens to messages."""
 
-    delay: str | float = "constant(1)"
+    delay: str | float | None = None
+    """None: `DEFAULT_DELAY`, unless a sweep wants delays that vary."""
     fifo: bool | None = None
     """None: as the algorithm assumes."""
     loss: Chance = 0.0
@@ -70,7 +78,7 @@ class Workload(_Part):
 class Want(_Part):
     """A process wants in at a time (or as soon as its earlier stay is over)."""
 
-    process: int
+    process: Whole
     at_ms: Ms = 0.0
     inside_ms: Ms = 2.0
 
@@ -78,14 +86,14 @@ class Want(_Part):
 class Elect(_Part):
     """A process is asked to start an election."""
 
-    process: int
+    process: Whole
     at_ms: Ms = 0.0
 
 
 class Crash(_Part):
     """A process stops, and perhaps comes back, with its durable fields or with nothing."""
 
-    process: int
+    process: Whole
     at_ms: Ms = 0.0
     recover_ms: Ms | None = None
     memory: bool = True
@@ -94,7 +102,7 @@ class Crash(_Part):
 class Pause(_Part):
     """A process stands still for a while: slow, not dead."""
 
-    process: int
+    process: Whole
     at_ms: Ms
     for_ms: Ms
 
@@ -104,22 +112,22 @@ class Partition(_Part):
 
     at_ms: Ms = 0.0
     until_ms: Ms | None = None
-    groups: tuple[tuple[int, ...], ...] = ()
-    one_way: tuple[tuple[int, int], ...] = ()
+    groups: tuple[tuple[Whole, ...], ...] = ()
+    one_way: tuple[tuple[Whole, Whole], ...] = ()
 
 
 class Drift(_Part):
     """A process whose clock is off: its timers take `rate` times as long as they should."""
 
-    process: int
+    process: Whole
     rate: Annotated[float, Meta(gt=0, le=1000)]
 
 
 class Suspicion(_Part):
     """The detector is wrong: it tells a process that a peer is dead, and perhaps takes it back."""
 
-    process: int
-    peer: int
+    process: Whole
+    peer: Whole
     at_ms: Ms = 0.0
     until_ms: Ms | None = None
 
@@ -127,9 +135,9 @@ class Suspicion(_Part):
 class Fate(_Part):
     """What happens to the number-th message from one process to another, instead of chance."""
 
-    sender: int
-    to: int
-    number: Annotated[int, Meta(ge=1)]
+    sender: Whole
+    to: Whole
+    number: Annotated[int, Meta(ge=1, le=MAX_WHOLE)]
     delay_ms: Ms | None = None
     lost: bool = False
     copies: tuple[Ms, ...] = ()
@@ -139,9 +147,17 @@ class Fate(_Part):
 class Choice(_Part):
     """What the number-th `io.choose` of a process picks, instead of chance."""
 
+    process: Whole
+    number: Annotated[int, Meta(ge=1, le=MAX_WHOLE)]
+    index: Count
+
+
+class Timer(_Part):
+    """How long the number-th timer that a process sets runs, instead of what it asked for."""
+
     process: int
     number: Annotated[int, Meta(ge=1)]
-    index: Count
+    after_ms: Ms
 
 
 class Nemesis(_Part):
@@ -170,12 +186,12 @@ class Scenario(_Part):
     algorithm: str
     title: str = ""
     n: Annotated[int, Meta(ge=1, le=MAX_PROCESSES)] | None = None
-    ids: tuple[int, ...] = ()
+    ids: tuple[Whole, ...] = ()
     topology: str | None = None
-    edges: tuple[tuple[int, int], ...] = ()
-    seed: int = 0
+    edges: tuple[tuple[Whole, Whole], ...] = ()
+    seed: Whole = 0
     until_ms: Ms = 1000.0
-    max_events: Annotated[int, Meta(ge=1)] = 1_000_000
+    max_events: Annotated[int, Meta(ge=1, le=MAX_WHOLE)] = 1_000_000
     patience_ms: Ms | None = None
     """How old a request must be to count as starving when a limit ends the run; None: 100 message times."""
     parameters: dict[str, Any] = {}
@@ -193,6 +209,7 @@ class Scenario(_Part):
     suspect: tuple[Suspicion, ...] = ()
     message: tuple[Fate, ...] = ()
     choice: tuple[Choice, ...] = ()
+    timer: tuple[Timer, ...] = ()
     nemesis: Nemesis = Nemesis()
     expect: Expect = Expect()
 
@@ -201,12 +218,32 @@ class Scenario(_Part):
         return msgspec.structs.replace(self, **changes)
 
 
+def checked(scenario: Scenario) -> Scenario:
+    """The same scenario, refused where a file with these values would be."""
+    try:
+        return msgspec.convert(msgspec.to_builtins(scenario, str_keys=True), Scenario)
+    except msgspec.ValidationError as error:
+        raise Misuse(_words(error), hint="see docs/reference/scenarios.md") from error
+    except RecursionError:
+        raise Misuse("a parameter is nested too deeply", hint="parameters are numbers, texts and short lists") from None
+
+
+def _words(error: msgspec.ValidationError) -> str:
+    """`$.n`, a path inside JSON, as people write it: `n`."""
+    what, at, path = str(error).replace("`", "").rpartition(" - at $.")
+    return f"{path}: {what[0].lower()}{what[1:]}" if at else str(error)
+
+
 def loads(text: str, where: str = "scenario") -> Scenario:
     """A scenario from TOML; every field is checked, unknown ones are refused."""
     try:
         raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise BadData(f"{where} is not TOML: {error}") from error
+    except RecursionError:
+        raise BadData(f"{where} is nested too deeply") from None
+    except ValueError as error:  # a number of more digits than Python reads
+        raise BadData(f"{where} is not TOML: {str(error).partition(';')[0]}") from error
     try:
         scenario = msgspec.convert(raw, Scenario)
     except msgspec.ValidationError as error:
@@ -222,12 +259,26 @@ def load(path: Path) -> Scenario:
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
             raise BadData(f"{path} is larger than {MAX_FILE_BYTES >> 20} MiB, too large for a scenario")
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # some editors begin a file with a mark
     except OSError as error:
         raise MissingFile(f"cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise BadData(f"{path} is not UTF-8 text: {error.reason}") from error
-    return loads(text, str(path))
+    scenario = loads(text, str(path))
+    return scenario.but(algorithm=_moved(scenario.algorithm, path.parent, Path()))
+
+
+def beside(scenario: Scenario, path: Path) -> Scenario:
+    """The scenario as it is written into a file: a path to its algorithm begins at the file's folder."""
+    return scenario.but(algorithm=_moved(scenario.algorithm, Path(), path.parent))
+
+
+def _moved(algorithm: str, start: Path, target: Path) -> str:
+    """`path/to/file.py:Class` as seen from another folder, if the file is there; names stay what they are."""
+    file, colon, name = algorithm.partition(":")
+    if not file.endswith(".py") or Path(file).is_absolute() or not (start / file).is_file():
+        return algorithm
+    return f"{os.path.relpath((start / file).resolve(), target.resolve())}{colon}{name}"
 
 
 def dumps(scenario: Scenario, comment: str = "") -> str:

@@ -6,6 +6,8 @@ and the random faults of the nemesis turned into a list.
 
 from __future__ import annotations
 
+import math
+import re
 import typing
 from collections.abc import Iterator
 from typing import Any
@@ -19,9 +21,10 @@ from vez.core.topology import TOPOLOGIES, Graph, Topology
 from vez.detectors import MONITORS
 from vez.errors import BadData, Misuse, MutableField, UnknownName
 from vez.sim.delays import parse_delay, us
-from vez.sim.scenario import Scenario
+from vez.sim.scenario import DEFAULT_DELAY, Scenario
 
 DEFAULT_N = 5
+_ID = re.compile(r"-?[0-9]{1,18}")
 
 
 class Setup:
@@ -32,8 +35,9 @@ class Setup:
         self.algorithm = algorithm
         if not guards.check_fields(algorithm, "process"):
             raise MutableField(f"{algorithm.__name__}: the types of its fields cannot be resolved")
+        guards.check_defaults(algorithm, "process")
         network = scenario.network
-        self.delay = parse_delay(network.delay)
+        self.delay = parse_delay(DEFAULT_DELAY if network.delay is None else network.delay)
         self.message_us = max(1, us(self.delay.mean_ms))
         self.fifo = Assumption.FIFO in algorithm.assumes if network.fifo is None else network.fifo
         self.topology = self._topology()
@@ -72,7 +76,11 @@ class Setup:
         if name not in TOPOLOGIES:
             raise UnknownName("topology", name, TOPOLOGIES)
         if len(ids) < self.algorithm.smallest():
-            raise Misuse(f"{scenario.algorithm} needs at least {self.algorithm.smallest()} processes, found {len(ids)}")
+            least = self.algorithm.smallest()
+            raise Misuse(
+                f"{scenario.algorithm} needs at least {least} processes, found {len(ids)}",
+                hint=f"use -n {least} or more, or longer ids",
+            )
         if name == Graph.name:
             if not scenario.edges:
                 raise Misuse("a graph needs edges", hint="edges = [[1, 2], [2, 3]], or --edges 1-2,2-3")
@@ -88,7 +96,7 @@ class Setup:
         values: dict[int | None, dict[str, Any]] = {None: common}
         states = tuple(field for field in self.algorithm.__struct_fields__ if field not in parameters)
         for key, fields in self.scenario.initial.items():
-            if not key.lstrip("-").isdigit() or int(key) not in self.ids:
+            if not _ID.fullmatch(key) or int(key) not in self.ids:
                 raise Misuse(f"initial.{key}: there is no process {key}", hint=f"processes: {_few(self.ids)}")
             values[int(key)] = common | self._convert(fields, states, "field")
         return values
@@ -103,8 +111,13 @@ class Setup:
                 raise Misuse(f"{self.scenario.algorithm} has no {what} {name!r}", hint=f"it has no {what}s at all")
             try:
                 converted[name] = msgspec.convert(value, hints[name], strict=not isinstance(value, str))
-            except msgspec.ValidationError as error:
+            except (msgspec.ValidationError, RecursionError) as error:
                 raise BadData(f"{what} {name} of {self.scenario.algorithm}: {error}") from error
+            if not _is_finite(converted[name]):
+                raise BadData(
+                    f"{what} {name} of {self.scenario.algorithm}: expected a finite number, found {value}",
+                    hint="a very large one does for infinity",
+                )
         return converted
 
     def _check_processes(self) -> None:
@@ -112,7 +125,7 @@ class Setup:
         s = self.scenario
         known = set(self.ids)
         named: list[tuple[str, int]] = []
-        for what in ("want", "elect", "crash", "pause", "drift", "suspect", "choice"):
+        for what in ("want", "elect", "crash", "pause", "drift", "suspect", "choice", "timer"):
             named += [(what, item.process) for item in getattr(s, what)]
         named += [("suspect", item.peer) for item in s.suspect]
         named += [("message", end) for item in s.message for end in (item.sender, item.to)]
@@ -131,6 +144,13 @@ class Setup:
         for crash in s.crash:
             if crash.recover_ms is not None and crash.recover_ms <= crash.at_ms:
                 raise Misuse(f"process {crash.process} recovers at {crash.recover_ms:g} ms, not after its crash")
+
+
+def _is_finite(value: object) -> bool:
+    """Whether a value holds no infinity and nothing that is not a number."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return all(map(_is_finite, value)) if isinstance(value, tuple | frozenset) else True
 
 
 def _few(ids: tuple[int, ...]) -> str:

@@ -21,10 +21,11 @@ from vez.core.message import Message, handler_name
 from vez.core.process import Process
 from vez.core.trace import AnyEvent, End, Header, Trace
 from vez.core.view import View
-from vez.errors import ProtocolBug, UnhandledMessage
+from vez.errors import ProtocolBug, UnhandledMessage, VezError, article
 from vez.sim.agenda import Agenda
+from vez.sim.blame import blame
 from vez.sim.debug import run_twice
-from vez.sim.delays import us
+from vez.sim.delays import MAX_MS, us
 from vez.sim.faults import Faults
 from vez.sim.harness import Harness, QuietHarness
 from vez.sim.network import NetworkModel
@@ -97,6 +98,8 @@ class Simulation:
         self._chosen: list[Choice] = []
         self._choosing: defaultdict[int, int] = defaultdict(int)
         self._chance = self.stream("choose")
+        self._given_timers = {(timer.process, timer.number): timer.after_ms for timer in scenario.timer}
+        self._timers_set: defaultdict[int, int] = defaultdict(int)
         self._rates = {drift.process: drift.rate for drift in scenario.drift}
 
     def stream(self, purpose: str) -> Random:
@@ -105,10 +108,18 @@ class Simulation:
 
     def run(self) -> Run:
         """Run to the end: nothing left to happen, the work done, or a limit met."""
-        self.faults.plan_start()
-        self.faults.plan()
-        self.harness.plan()
-        end, steps = self._loop()
+        try:
+            self.faults.plan_start()
+            self.faults.plan()
+            self.harness.plan()
+            end, steps = self._loop()
+        except VezError:
+            raise
+        except (Exception, SystemExit) as error:  # sys.exit() in a handler would end the program without a word
+            failed = blame(self, error)
+            if failed is None:
+                raise
+            raise failed from error
         ended_at = self.deadline if end == "time" else self.agenda.now
         if end == "quiet" and self.log:
             ended_at = self.log[-1].at  # what came after was only timers that had been cancelled
@@ -166,7 +177,7 @@ class Simulation:
             found = getattr(self.algorithm, name, None)
             if found is None:
                 raise UnhandledMessage(
-                    f"{self.algorithm.__name__} received a {kind.__name__} and has no {name}",
+                    f"{self.algorithm.__name__} received {article(kind.__name__)} and has no {name}",
                     hint=f"define {name}(self, message, sender, io)",
                 )
             self.handlers[kind] = found
@@ -176,11 +187,16 @@ class Simulation:
 
     def set_timer(self, node: Node, name: str, after_ms: float) -> None:
         handler = self._timer_handlers.get(name) or self._timer_handler(name)
-        if after_ms < 0:
-            raise ProtocolBug(f"{self.algorithm.__name__} set timer {name!r} to {after_ms} ms, in the past")
+        if not 0 <= after_ms <= MAX_MS:
+            reason = "in the past" if after_ms < 0 else f"expected 0 to {MAX_MS:g}"
+            raise ProtocolBug(f"{self.algorithm.__name__} set timer {name!r} to {after_ms} ms, {reason}")
         key = (node.me, name)
         run = self._timers[key] = object()
-        at = self.agenda.now + max(1, us(after_ms * self._rates.get(node.me, 1.0)))
+        after_ms *= self._rates.get(node.me, 1.0)
+        if self._given_timers:  # a scenario that says how long single timers run
+            self._timers_set[node.me] += 1
+            after_ms = self._given_timers.get((node.me, self._timers_set[node.me]), after_ms)
+        at = self.agenda.now + max(1, us(after_ms))
         self.agenda.plan(at, partial(self._time_out, node, key, run, handler))
 
     def _timer_handler(self, name: str) -> Callable[..., None]:
@@ -226,11 +242,17 @@ class Simulation:
         return index
 
     def elected(self, node: Node, leader: int, term: int) -> None:
+        if not isinstance(leader, int) or leader not in self.nodes or not isinstance(term, int):
+            raise ProtocolBug(
+                f"{self.algorithm.__name__}: process {node.me} called io.elected({leader!r}, {term!r})",
+                hint="expected the identifier of a process, and a whole number as the term",
+            )
         self.leaders[node.me] = (leader, term)
         if self.log is not None:
             self.record(events.Elected, node.me, leader, term)
 
     def note(self, node: Node, text: str) -> None:
+        self._check_text(text, f"process {node.me} called io.note")
         self.record(events.Noted, node.me, text)
 
     # What the parts of the simulator ask of it.
@@ -249,12 +271,17 @@ class Simulation:
         if self.log is not None:
             text = node.process.status()
             if text != self._status.get(node.me, ""):
+                self._check_text(text, f"status() of process {node.me} gave")
                 self._status[node.me] = text
                 self.record(events.Status, node.me, text)
             view = node.process.view() or NO_VIEW
             if view != self._views.get(node.me, NO_VIEW):
                 self._views[node.me] = view
                 self.record(events.Viewed, node.me, view)
+
+    def _check_text(self, text: object, what: str) -> None:
+        if not isinstance(text, str):
+            raise ProtocolBug(f"{self.algorithm.__name__}: {what} {text!r}, expected text", hint="use str(...)")
 
     def _trace(self, end: End, ended_at: int) -> Trace | None:
         if self.log is None:

@@ -38,6 +38,7 @@ class ItaiRodeh(Election):
     name = "itai-rodeh"
     topology = Ring
     assumes = (Assumption.RELIABLE, Assumption.NO_CRASHES)
+    symmetry = "rotation"
     guarantees = (Property.UNIQUENESS, Property.TERMINATION, Property.VALIDITY)
 
     size: Parameter[int] = 0  # of the ring, which everybody must know; 0: the processes are counted

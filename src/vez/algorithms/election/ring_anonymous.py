@@ -33,6 +33,7 @@ class RingAnonymous(Election):
     name = "ring-anonymous"
     topology = Ring
     assumes = (Assumption.RELIABLE, Assumption.FIFO, Assumption.NO_CRASHES)
+    symmetry = "rotation"
     guarantees = (Property.UNIQUENESS, Property.TERMINATION)
     wrong = "two candidates at once are both in office: identical processes cannot break their symmetry"
 

@@ -33,6 +33,8 @@ class Coordinator(Mutex):
     name = "coordinator"
     topology = Star
     assumes = (Assumption.RELIABLE, Assumption.NO_CRASHES)
+    symmetry = "full"
+    identifier_fields = ("queue",)
     guarantees = (
         Property.EXCLUSION,
         Property.DEADLOCK_FREEDOM,

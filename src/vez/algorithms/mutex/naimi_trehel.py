@@ -31,6 +31,12 @@ class NaimiTrehel(Mutex):
 
     name = "naimi-trehel"
     assumes = (Assumption.RELIABLE, Assumption.NO_CRASHES)
+    symmetry = "full"
+    identifier_fields = (
+        "last",
+        "next",
+        "origin",
+    )
     guarantees = (
         Property.EXCLUSION,
         Property.DEADLOCK_FREEDOM,

@@ -25,6 +25,7 @@ class TokenRing(Mutex):
     name = "token-ring"
     topology = Ring
     assumes = (Assumption.RELIABLE, Assumption.NO_CRASHES)
+    symmetry = "rotation"
     guarantees = (
         Property.EXCLUSION,
         Property.DEADLOCK_FREEDOM,

@@ -1,0 +1,14 @@
+"""The second of the three worlds: every interleaving, and the shortest run to what goes wrong."""
+
+from importlib.util import find_spec
+
+from vez.errors import MissingPart
+
+if find_spec("numpy") is None:
+    raise MissingPart("the checker needs NumPy, which is not installed", hint="pip install 'vez[check]'")
+
+from vez.check.checker import Counterexample, Report, check
+from vez.check.configuration import Budget, Configuration
+from vez.check.search import Limits, Progress
+
+__all__ = ["Budget", "Configuration", "Counterexample", "Limits", "Progress", "Report", "check"]

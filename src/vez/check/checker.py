@@ -1,0 +1,231 @@
+"""Checker: one question, all verdicts: explore, judge, and turn what is broken into a run to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from vez.check.configuration import Configuration
+from vez.check.liveness import LIVENESS, Failure, Liveness
+from vez.check.model import Model
+from vez.check.observers import KINDS, Watch
+from vez.check.path import CannotReplay, Path, Replay, describe, walk
+from vez.check.search import Limits, Progress, Search
+from vez.core.assumptions import Property
+from vez.core.trace import Trace
+from vez.errors import Misuse, UnknownName
+from vez.properties import election, judge, mutex
+from vez.properties.verdict import Status, Verdict
+from vez.sim.scenario import Expect, Scenario
+
+UNCHECKED = (Property.REQUEST_ORDER,)
+"""It needs the causes of every message in the state; the simulator judges it run by run."""
+
+ON_REQUEST = (Property.BOUNDED_WAITING,)
+"""Its observer multiplies the states, so it is judged when it is asked for."""
+
+ROLES = {"mutex": tuple(mutex.JUDGES), "election": tuple(election.JUDGES), "other": ()}
+
+
+class Counterexample(msgspec.Struct, frozen=True):
+    """The shortest run that breaks a property."""
+
+    path: Path
+    scenario: Scenario
+    trace: Trace
+    verdict: Verdict
+    """The judge's own words on the replayed run."""
+    words: tuple[str, ...] = ()
+    """Each step in words."""
+
+    @property
+    def steps(self) -> int:
+        """How many steps the run has, its loop counted once."""
+        return len([step for step in self.path.steps if step.kind != "advance"])
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """What the checker says."""
+
+    algorithm: str
+    configuration: str
+    states: int
+    transitions: int
+    depth: int
+    ends: int
+    seconds: float
+    bytes_per_state: float
+    stopped: str
+    verdicts: tuple[Verdict, ...]
+    counterexamples: dict[str, Counterexample]
+    bugs: tuple[str, ...] = ()
+
+    @property
+    def broken(self) -> tuple[str, ...]:
+        """The properties that do not hold."""
+        return tuple(verdict.name for verdict in self.verdicts if verdict.status is Status.BROKEN)
+
+
+def properties_of(configuration: Configuration, asked: tuple[str, ...] = ()) -> tuple[Property, ...]:
+    """The properties to judge: those asked for, or all that the role has and the checker can decide."""
+    role = ROLES[configuration.algorithm.role]
+    names = []
+    for name in asked:
+        key = name.replace("-", "_")
+        if key not in set(Property):
+            raise UnknownName("property", name, role)
+        if Property(key) not in role:
+            raise Misuse(f"{configuration.algorithm.name} is no algorithm for {key}", hint=f"known: {', '.join(role)}")
+        if Property(key) in UNCHECKED:
+            raise Misuse(f"{key} is not judged exhaustively", hint="`vez sim` judges it run by run")
+        names.append(Property(key))
+    guarantees = configuration.algorithm.guarantees
+    rare = (*UNCHECKED, *ON_REQUEST)
+    defaults = [name for name in role if name not in rare and (name not in KINDS or name in guarantees)]
+    return tuple(dict.fromkeys(names)) or tuple(defaults)
+
+
+def check(
+    configuration: Configuration,
+    properties: tuple[str, ...] = (),
+    *,
+    limits: Limits | None = None,
+    watch: Callable[[Progress], None] | None = None,
+    first: bool = False,
+    reduce: bool = False,
+    symmetry: bool = False,
+    pictures: bool = True,
+) -> Report:
+    """Explore a configuration and judge it."""
+    names = properties_of(configuration, properties)
+    observed = tuple(name for name in names if name in KINDS)
+    bound = getattr(configuration.algorithm, "bypass_bound", None)
+    model = Model(configuration, Watch(observed, bound) if observed else None)
+    search = Search(model, names, limits=limits, watch=watch, first=first, reduce=reduce, symmetry=symmetry).run()
+    liveness = Liveness(search)
+    verdicts, examples = [], {}
+    for name in names:
+        failure = _failure(search, liveness, name)
+        if failure is None:
+            verdicts.append(_unbroken(search, liveness, name))
+            continue
+        example = _counterexample(search, liveness, name, failure) if pictures else None
+        if example is not None:
+            examples[str(name)] = example
+        verdicts.append(_broken(name, example))
+    promised = [msgspec.structs.replace(v, promised=v.name in configuration.algorithm.guarantees) for v in verdicts]
+    store = search.packed.store
+    return Report(
+        algorithm=configuration.scenario.algorithm,
+        configuration=configuration.words(),
+        states=store.count,
+        transitions=search.transitions,
+        depth=search.depth,
+        ends=len(search.end_states()),
+        seconds=search.seconds,
+        bytes_per_state=store.bytes_used() / max(1, store.count),
+        stopped=search.stopped,
+        verdicts=tuple(promised),
+        counterexamples=examples,
+        bugs=tuple(sorted({text for _, text in search.packed.bugs})),
+    )
+
+
+def _failure(search: Search, liveness: Liveness, name: Property) -> Failure | None:
+    if name in search.broken:
+        return Failure(search.broken[name])
+    if name not in LIVENESS:
+        return None
+    if search.model.machine.cut:
+        return None  # a run that seems to end may go on beyond the bound
+    if search.complete and not search.partial:
+        return liveness.failure(name)
+    state = liveness.failing_end(name)
+    return None if state is None else Failure(state)
+
+
+def _unbroken(search: Search, liveness: Liveness, name: Property) -> Verdict:
+    count = search.packed.store.count
+    if name in LIVENESS and search.model.machine.cut:
+        words = "what must happen some day may happen beyond the bound"
+        return Verdict(name=name, status=Status.NOT_JUDGED, evidence=words)
+    if name in LIVENESS and search.complete and search.partial and liveness.may_be_endless:
+        words = "a run may go on for ever, and fair cycles need the whole graph: check without reduction"
+        return Verdict(name=name, status=Status.NOT_JUDGED, evidence=words)
+    if search.complete:
+        if name is Property.BOUNDED_WAITING and isinstance(search.model.observer, Watch):
+            worst = search.model.observer.worst_bypasses()
+            words = f"at most {worst} bypass{'es' * (worst != 1)} in all {count:,} states"
+            return Verdict(name=name, status=Status.HOLDS, evidence=words)
+        within = " within the bounds" if search.model.machine.cut else ""
+        return Verdict(name=name, status=Status.HOLDS, evidence=f"in all {count:,} states{within}")
+    return Verdict(
+        name=name,
+        status=Status.UNDECIDED,
+        evidence=f"no violation in what was explored: {count:,} states to depth {search.depth}, "
+        f"stopped {search.stopped}",
+    )
+
+
+def _broken(name: Property, example: Counterexample | None) -> Verdict:
+    if example is None:
+        return Verdict(name=name, status=Status.BROKEN, evidence="")
+    words = f"in {example.steps} step{'s' * (example.steps != 1)}: {example.verdict.evidence}"
+    if example.path.loop is not None:
+        words += f"; the last {example.steps - example.path.loop} steps repeat for ever"
+    return msgspec.structs.replace(example.verdict, evidence=words)
+
+
+def _counterexample(search: Search, liveness: Liveness, name: Property, failure: Failure) -> Counterexample:
+    numbers = _way_to(search, failure.state)
+    no_return = None
+    if search.complete and not search.partial:
+        bad = liveness.bad_states(name, failure)
+        no_return = liveness.point_of_no_return(numbers, bad)
+    loop = len(numbers) - 1 if failure.loop else None
+    states = [search.packed.unpack(number) for number in (*numbers, *failure.loop[1:])]
+    if search.symmetry is None:
+        start, steps = states[0], walk(search.model, states)
+    else:
+        start, steps = search.symmetry.walk(states)
+    path = Path(start, steps, loop, no_return)
+    quiet = name in LIVENESS and not failure.loop
+    replay = Replay(search.model, path, quiet=quiet, laps=_laps(search.model, path))
+    title = f"{name} broken: {search.model.configuration.words()}"
+    scenario = replay.scenario(title)
+    trace = replay.trace(title)
+    verdict = judge(trace, only=[name])[0]
+    if verdict.status is not Status.BROKEN and not failure.loop:
+        raise CannotReplay(
+            f"the checker found {name} broken and the simulator's replay of that run says: "
+            f"{verdict.words}, {verdict.evidence}",
+            hint="please report this with the command that you ran",
+        )
+    if verdict.status is not Status.BROKEN:
+        never = {
+            "mutex": "somebody waits all the while",
+            "election": "the live processes never settle on one good leader",
+        }
+        endless = f"this goes on for ever, and {never[search.model.configuration.algorithm.role]}"
+        verdict = msgspec.structs.replace(verdict, evidence=endless)
+    else:
+        scenario = scenario.but(expect=Expect(broken=(str(name),)))
+    broken = msgspec.structs.replace(verdict, status=Status.BROKEN)
+    words = tuple(describe(search.model, step) for step in steps)
+    return Counterexample(path, scenario, trace, broken, words)
+
+
+def _laps(model: Model, path: Path) -> int:
+    """How often a replay goes round: where others get in, so often that being overtaken is no accident any more."""
+    loop = path.steps[path.loop :] if path.loop is not None else ()
+    entries = any(seen[0] == "enter" for step in loop for seen in step.transition.visible)
+    return 2 * model.n + 3 if entries else 2
+
+
+def _way_to(search: Search, state: int) -> list[int]:
+    """A shortest way from an initial state, by the parents."""
+    way, parents = [state], search.packed.store.parents
+    while int(parents[way[-1]]) != way[-1]:
+        way.append(int(parents[way[-1]]))
+    return way[::-1]

@@ -1,0 +1,177 @@
+"""Configuration: what is explored: who takes part, what they do, and how much may go wrong.
+
+It is built on a `Scenario`, which names the algorithm, its processes and its parameters, so that what is
+checked is written down in the same words as what is simulated. The budgets are the checker's own.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from vez.core.assumptions import Assumption
+from vez.core.process import Election, Mutex, Process
+from vez.errors import Misuse, UnknownName
+from vez.sim.scenario import Detector, Elect, Scenario, Workload
+from vez.sim.setup import Setup
+
+DEFAULT_N = 3
+FOREVER = -1
+"""As a number of requests: whoever has left may want in again, without end."""
+
+BUDGETS = ("crashes", "recoveries", "losses", "duplicates", "mistakes")
+
+
+class Budget(msgspec.Struct, frozen=True, kw_only=True):
+    """How many faults of each kind a run may contain."""
+
+    crashes: int = 0
+    recoveries: int = 0
+    losses: int = 0
+    duplicates: int = 0
+    mistakes: int = 0
+    """How often the failure detector may suspect a process that is alive."""
+
+    def counts(self) -> tuple[int, ...]:
+        """In the order of `BUDGETS`."""
+        return tuple(getattr(self, name) for name in BUDGETS)
+
+    def words(self) -> str:
+        """The faults in a line: `1 crash, 2 losses`, or `no faults`."""
+        singular = {"crashes": "crash", "recoveries": "recovery", "losses": "loss"}
+        parts = [
+            f"{count} {singular.get(name, name[:-1]) if count == 1 else name}"
+            for name, count in zip(BUDGETS, self.counts(), strict=True)
+            if count
+        ]
+        return ", ".join(parts) or "no faults"
+
+
+class Configuration:
+    """One question to the checker, made concrete."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        algorithm: type[Process],
+        *,
+        requests: int = 1,
+        budget: Budget | None = None,
+        timeouts: bool = False,
+        amnesia: bool = False,
+        without: tuple[str, ...] = (),
+        bounds: dict[str, int] | None = None,
+        capacity: int = 0,
+        victims: tuple[int, ...] = (),
+    ) -> None:
+        if scenario.n is None and not scenario.ids:
+            scenario = scenario.but(n=max(DEFAULT_N, algorithm.smallest()))
+        dropped = _assumptions(algorithm, without)
+        self.algorithm = algorithm
+        self.dropped = dropped
+        self.bounds = bounds or {}
+        """Fields and the largest value up to which they are followed: what lies beyond is not explored."""
+        self.capacity = capacity
+        """The most messages under way on one channel that are followed; 0: any number."""
+        for field in self.bounds:
+            if field not in algorithm.__struct_fields__:
+                raise UnknownName(f"field of {algorithm.name}", field, algorithm.__struct_fields__)
+        self.budget = _widen(budget or Budget(), dropped)
+        self.amnesia = amnesia
+        """A process may also come back without its durable fields."""
+        keeps = set(algorithm.assumes) - set(dropped)
+        network = scenario.network
+        fifo = Assumption.FIFO in keeps if network.fifo is None else network.fifo
+        self.scenario = scenario.but(
+            network=msgspec.structs.replace(network, fifo=fifo, delay="constant(1)"),
+            workload=Workload(requests=0),
+        )
+        self.setup = Setup(self.scenario, algorithm)
+        self.ids = self.setup.ids
+        self.topology = self.setup.topology
+        self.fifo = fifo
+        self.synchronous = Assumption.KNOWN_BOUNDS in keeps and not timeouts
+        """Timers run out only when no message is under way; otherwise at any moment."""
+        self.bounded_stay = Assumption.BOUNDED_STAY in keeps
+        """Where time is kept, it stands still while somebody is inside."""
+        self.requests = self._requests(scenario, requests)
+        self.victims = victims or self.ids
+        """Those who may crash."""
+        for process in victims:
+            if process not in self.ids:
+                raise Misuse(f"victims: there is no process {process}", hint=f"processes: {self.ids}")
+        self.detector = scenario.detector.kind == "perfect" and hasattr(algorithm, "on_suspect")
+
+    def _requests(self, scenario: Scenario, requests: int) -> dict[int, int]:
+        """How often each process wants in, or is asked to elect."""
+        if requests < FOREVER:
+            raise Misuse(f"requests must not be negative, found {requests}")
+        if issubclass(self.algorithm, Mutex):
+            wanting = [want.process for want in scenario.want]
+            if wanting:
+                return {process: wanting.count(process) for process in self.ids}
+            contenders = self.algorithm.contenders(self.ids)
+            return {process: requests if process in contenders else 0 for process in self.ids}
+        if issubclass(self.algorithm, Election):
+            starters = {elect.process for elect in scenario.elect or map(_elect, self.ids)}
+            return {process: int(process in starters) for process in self.ids}
+        return dict.fromkeys(self.ids, 0)
+
+    def words(self) -> str:
+        """The configuration in a line, for verdicts: they hold for it and for nothing else."""
+        role = "request" if issubclass(self.algorithm, Mutex) else "election"
+        most = max(self.requests.values(), key=abs, default=0)
+        often = "requests without end" if most < 0 else f"{most} {role}{'s' * (most != 1)}"
+        who = sum(bool(count) for count in self.requests.values())
+        asked = f"{who} starter{'s' * (who != 1)}" if role == "election" else f"{often} each"
+        parts = [f"n={len(self.ids)}", asked, "FIFO channels" if self.fifo else "any order of delivery"]
+        if any(name.startswith("on_timer_") for name in dir(self.algorithm)):
+            parts.append("timers when all is quiet" if self.synchronous else "timers at any moment")
+        parts.append(self.budget.words() + (", memory may be lost" if self.amnesia else ""))
+        if self.victims != self.ids:
+            parts.append(f"only {', '.join(map(str, self.victims))} may crash")
+        if self.capacity:
+            parts.append(f"at most {self.capacity} under way on a channel")
+        parts += [f"{field} up to {most}" for field, most in sorted(self.bounds.items())]
+        return ", ".join(parts)
+
+    def replayable(self) -> Scenario:
+        """The scenario from which an explicit run starts: nothing happens in it by itself."""
+        return self.scenario.but(
+            detector=Detector(kind="none"), elect=(), want=(), crash=(), suspect=(), message=(), choice=()
+        )
+
+
+def _elect(process: int) -> Elect:
+    return Elect(process=process)
+
+
+def _assumptions(algorithm: type[Process], without: tuple[str, ...]) -> tuple[Assumption, ...]:
+    dropped = []
+    for name in without:
+        key = name.replace("-", "_")
+        if key not in set(Assumption):
+            raise UnknownName("assumption", name, list(Assumption))
+        assumption = Assumption(key)
+        if assumption is Assumption.UNIQUE_IDS:
+            raise Misuse("unique_ids cannot be turned off: identifiers name the processes of a run")
+        if assumption not in algorithm.assumes:
+            raise Misuse(
+                f"{algorithm.name} does not assume {assumption}",
+                hint=f"it assumes {', '.join(algorithm.assumes) or 'nothing'}",
+            )
+        dropped.append(assumption)
+    return tuple(dropped)
+
+
+def _widen(budget: Budget, dropped: tuple[Assumption, ...]) -> Budget:
+    """Dropping an assumption allows one fault of its kind, where no larger budget is given."""
+    change: dict[str, int] = {}
+    if Assumption.RELIABLE in dropped and not budget.losses and not budget.duplicates:
+        change |= {"losses": 1, "duplicates": 1}
+    if {Assumption.NO_CRASHES, Assumption.NO_RECOVERY} & set(dropped):
+        change["crashes"] = max(1, budget.crashes)
+    if Assumption.NO_RECOVERY in dropped:
+        change["recoveries"] = max(1, budget.recoveries)
+    if Assumption.PERFECT_DETECTOR in dropped:
+        change["mistakes"] = max(1, budget.mistakes)
+    return msgspec.structs.replace(budget, **change)

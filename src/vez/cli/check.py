@@ -1,0 +1,253 @@
+"""`vez check`: every interleaving of an algorithm, and the shortest run to what goes wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.markup import escape
+
+from vez import draw
+from vez.check import Budget, Configuration, Counterexample, Limits, Progress, Report, check
+from vez.check.configuration import FOREVER
+from vez.cli.app import EXIT_BROKEN
+from vez.cli.check_threads import check_threads
+from vez.cli.options import ASSIGNMENT, EDGES, ELECT, IDS, WANT
+from vez.cli.output import SUFFIXES, console, print_diagram, print_json, print_verdicts, write_file
+from vez.cli.progress import Line
+from vez.core.assumptions import Assumption
+from vez.core.topology import TOPOLOGIES
+from vez.errors import Misuse
+from vez.lab import load_algorithm
+from vez.lab.report import report as report_run
+from vez.sim.scenario import Network, Scenario, dumps
+
+MAX_STATES = 100_000_000
+MAX_MEMORY_MB = 4096
+
+
+@click.command("check", short_help="Explore every interleaving.")
+@click.argument("algorithm")
+@click.option("-n", type=click.IntRange(1), help="Number of processes, identified 1 to N.  [default: 3]")
+@click.option("--ids", type=IDS, help="Identifiers instead, in ring order.")
+@click.option("--topology", type=click.Choice(sorted(TOPOLOGIES)), help="Instead of the algorithm's own.")
+@click.option("--edges", type=EDGES, help="The channels of a graph, 1-2,2-3.")
+@click.option("--set", "parameters", type=ASSIGNMENT, multiple=True, help="A parameter of the algorithm: lease_ms=5.")
+@click.option("--requests", default="1", show_default=True, help="Mutex: how often each wants in, or `forever`.")
+@click.option("--want", type=WANT, multiple=True, help="Mutex: who wants in, once for each time it is given.")
+@click.option("--elect", type=ELECT, multiple=True, help="Election: who starts.  [default: all]")
+@click.option("--crashes", type=click.IntRange(0), default=0, help="At most so many crashes.")
+@click.option("--victims", type=IDS, help="Only these may crash.  [default: all]")
+@click.option("--recoveries", type=click.IntRange(0), default=0, help="At most so many of the crashed come back.")
+@click.option("--amnesia", is_flag=True, help="Who comes back may also have lost its durable fields.")
+@click.option("--losses", type=click.IntRange(0), default=0, help="At most so many messages are lost.")
+@click.option("--duplicates", type=click.IntRange(0), default=0, help="At most so many messages arrive twice.")
+@click.option("--mistakes", type=click.IntRange(0), default=0, help="At most so many wrong suspicions.")
+@click.option("--timeouts", is_flag=True, help="Timers may run out at any moment, whatever is assumed.")
+@click.option("--fifo/--no-fifo", default=None, help="Whether channels keep the order.  [default: as assumed]")
+@click.option(
+    "--without",
+    multiple=True,
+    metavar="ASSUMPTION",
+    help=f"Turn an assumption off: {', '.join(a for a in Assumption if a != Assumption.UNIQUE_IDS)}.",
+)
+@click.option("--bound", type=ASSIGNMENT, multiple=True, help="Follow a field only up to a value: clock=6.")
+@click.option("--capacity", type=click.IntRange(0), default=0, help="Follow at most so many messages on a channel.")
+@click.option("--property", "properties", multiple=True, help="Judge this one only; may be given again.")
+@click.option("--first", is_flag=True, help="Stop at the first violation of a safety property.")
+@click.option("--reduce", is_flag=True, help="Partial-order reduction: fewer states, same verdicts, longer runs.")
+@click.option("--symmetry", is_flag=True, help="States that differ by a renaming of the processes count as one.")
+@click.option("--max-states", type=click.IntRange(1), default=MAX_STATES, show_default=True)
+@click.option("--max-memory", type=click.IntRange(1), default=MAX_MEMORY_MB, show_default=True, help="In MiB.")
+@click.option("--diagram", type=click.Choice(sorted(draw.FORMATS)), help="Draw the shortest run of each violation.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Its file: .txt, .mmd, .svg or .html.")
+@click.option("--scenario", "scenario_file", type=click.Path(path_type=Path), help="Write it for `vez sim --scenario`.")
+@click.option("--trace", "trace_file", type=click.Path(path_type=Path), help="Write its trace for `vez show`.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def check_command(**options: Any) -> int:
+    """Explore every interleaving of ALGORITHM and judge each property for good.
+
+    ALGORITHM is a name from `vez algorithms`, a class of your own (path/to/file.py:Class), or a program of
+    threads (threads:counter, or threads:path/to/file.py:function). A verdict holds for the configuration that
+    is printed, exhaustively; a violation comes as the shortest run. Exit code 1 says that a promised property
+    is broken. Ctrl-C stops and tells what was found so far.
+
+    \b
+    vez check ricart-agrawala -n 3
+    vez check coordinator-lease --without bounded_stay -o slow.html
+    vez check token-ring --crashes 1 --scenario lost-token.toml
+    vez check threads:counter
+    """
+    if options["algorithm"].startswith("threads:"):
+        return check_threads(options)
+    configuration = _configuration(options)
+    limits = Limits(options["max_states"], options["max_memory"])
+    with Line() as line:
+        found = check(
+            configuration,
+            tuple(options["properties"]),
+            limits=limits,
+            first=options["first"],
+            reduce=options["reduce"],
+            symmetry=options["symmetry"],
+            watch=lambda progress: line.show(_progress(progress)),
+        )
+    example = _shown(found)
+    files = _write(example, options)
+    if options["as_json"]:
+        print_json(to_json(found, files))
+    else:
+        _print(found, example, options, files)
+    return EXIT_BROKEN if any(v.promised for v in found.verdicts if v.name in found.broken) or found.bugs else 0
+
+
+def _configuration(options: dict[str, Any]) -> Configuration:
+    scenario = Scenario(
+        algorithm=options["algorithm"],
+        n=options["n"],
+        ids=options["ids"] or (),
+        topology=options["topology"],
+        edges=options["edges"] or (),
+        parameters=dict(options["parameters"]),
+        want=options["want"],
+        elect=options["elect"],
+        network=Network(fifo=options["fifo"]),
+    )
+    requests = options["requests"]
+    if requests != "forever" and not requests.isdigit():
+        raise Misuse(f"--requests {requests!r}: expected a number or `forever`")
+    names = ("crashes", "recoveries", "losses", "duplicates", "mistakes")
+    budget = Budget(**{name: options[name] for name in names})
+    if budget.recoveries and not budget.crashes:
+        raise Misuse("nobody can come back who never crashed", hint="give --crashes too")
+    for name, value in options["bound"]:
+        if not isinstance(value, int):
+            raise Misuse(f"--bound {name}={value}: expected a whole number")
+    return Configuration(
+        scenario,
+        load_algorithm(scenario.algorithm),
+        requests=FOREVER if requests == "forever" else int(requests),
+        budget=budget,
+        timeouts=options["timeouts"],
+        amnesia=options["amnesia"],
+        without=options["without"],
+        bounds=dict(options["bound"]),
+        capacity=options["capacity"],
+        victims=options["victims"] or (),
+    )
+
+
+def _progress(now: Progress) -> str:
+    rate = now.transitions / now.seconds if now.seconds else 0
+    return (
+        f"{now.states:,} states, {rate:,.0f} transitions/s, depth {now.depth}, "
+        f"queue {now.queue:,}, {now.memory >> 20:,} MiB"
+    )
+
+
+def _shown(found: Report) -> tuple[str, Counterexample] | None:
+    """The counterexample to draw: a promised property's before another's, then the first in the table."""
+    order = sorted(found.verdicts, key=lambda verdict: not verdict.promised)
+    for verdict in order:
+        if verdict.name in found.counterexamples:
+            return verdict.name, found.counterexamples[verdict.name]
+    return None
+
+
+def _write(example: tuple[str, Counterexample] | None, options: dict[str, Any]) -> dict[str, Path]:
+    if example is None:
+        return {}
+    name, run = example
+    files: dict[str, Path] = {}
+    if options["scenario_file"]:
+        path = files["scenario"] = options["scenario_file"]
+        comment = (
+            f"The shortest run in which {name} is broken. See it:\n    vez sim --scenario {path.name} --diagram text"
+        )
+        write_file(path, dumps(run.scenario, comment))
+    if options["trace_file"]:
+        files["trace"] = options["trace_file"]
+        write_file(options["trace_file"], run.trace.to_bytes())
+    if options["output"]:
+        kind = options["diagram"] or SUFFIXES.get(options["output"].suffix.lower())
+        if kind is None:
+            raise Misuse(f"{options['output']}: no picture format goes with that suffix", hint="say --diagram svg")
+        files["diagram"] = options["output"]
+        print_diagram(report_run(run.trace), kind, options["output"])
+    return files
+
+
+def _print(
+    found: Report, example: tuple[str, Counterexample] | None, options: dict[str, Any], files: dict[str, Path]
+) -> None:
+    out = console()
+    if options["diagram"] and not options["output"] and example is not None:
+        print_diagram(report_run(example[1].trace), options["diagram"], None)
+        if options["diagram"] != "text":
+            return
+    out.print(f"[bold]{escape(found.algorithm)}[/]  {found.configuration}")
+    rate = found.transitions / found.seconds if found.seconds else 0
+    whole = "all explored" if not found.stopped else f"[yellow]stopped {found.stopped}[/]"
+    out.print(
+        f"{found.states:,} states, {found.transitions:,} transitions, depth {found.depth}, {whole} in "
+        f"{found.seconds:.2f} s ({rate:,.0f} transitions/s, {found.bytes_per_state:.0f} bytes a state)"
+    )
+    for text in found.bugs:
+        out.print(f"[bold red]bug:[/] {escape(text)}")
+    print_verdicts(out, found.verdicts)
+    if example is not None:
+        _print_run(*example)
+    for path in files.values():
+        out.print(f"wrote {path}", soft_wrap=True)
+
+
+def _print_run(name: str, run: Counterexample) -> None:
+    out = console()
+    repeated = ", then round in a loop" if run.path.loop is not None else ""
+    out.print(f"the shortest run in which [bold]{name}[/] is broken, {run.steps} steps{repeated}:")
+    place = 0
+    for number, step in enumerate(run.path.steps):
+        if number == run.path.loop:
+            out.print("[dim]   ┌ from here on for ever[/]")
+        if run.path.no_return == number and number:
+            out.print("[dim]   ─ no way back from here: every continuation fails[/]")
+        place += step.kind != "advance"
+        mark = "│" if run.path.loop is not None and number >= run.path.loop else " "
+        out.print(f"   {mark} {place:3}  {escape(run.words[number])}")
+
+
+def to_json(found: Report, files: dict[str, Path]) -> dict[str, Any]:
+    """The report as plain values."""
+    return {
+        "algorithm": found.algorithm,
+        "configuration": found.configuration,
+        "states": found.states,
+        "transitions": found.transitions,
+        "depth": found.depth,
+        "ends": found.ends,
+        "seconds": round(found.seconds, 3),
+        "bytes_per_state": round(found.bytes_per_state, 1),
+        "complete": not found.stopped,
+        "stopped": found.stopped,
+        "bugs": found.bugs,
+        "properties": {
+            verdict.name: {
+                "verdict": verdict.words,
+                "status": verdict.status,
+                "evidence": verdict.evidence,
+                "promised": verdict.promised,
+            }
+            for verdict in found.verdicts
+        },
+        "counterexamples": {
+            name: {
+                "steps": list(run.words),
+                "loop": run.path.loop,
+                "no_return": run.path.no_return,
+                "scenario": run.scenario,
+            }
+            for name, run in found.counterexamples.items()
+        },
+        "files": {name: str(path) for name, path in files.items()},
+    }

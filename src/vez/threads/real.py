@@ -1,0 +1,165 @@
+"""The same programs on real threads: the pump takes each operation to a real variable, lock or queue.
+
+What the interpreter makes atomic by accident: CPython hands over between threads only at certain
+instructions (since 3.10 at backward jumps and at the start of calls), so a bare `counter += 1` in a loop of its
+own loses nothing there, although nothing in the language promises it. Here reading and writing are two
+operations with calls between them, as they are in any program larger than one line: a hand-over may come
+between them, and does, more often the shorter the interpreter's switch interval is.
+"""
+
+from __future__ import annotations
+
+import queue
+import sys
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from vez.errors import Misuse
+from vez.threads.operations import (
+    Acquire,
+    Add,
+    Condition,
+    Get,
+    Lock,
+    Notify,
+    NotifyAll,
+    Operation,
+    Program,
+    Put,
+    Queue,
+    Read,
+    Release,
+    Wait,
+    Write,
+)
+
+
+class Outcome(msgspec.Struct, frozen=True):
+    """A run on real threads."""
+
+    variables: dict[str, Any]
+    seconds: float
+    finished: bool
+    """False where some threads were still blocked when the patience was over."""
+    blocked: tuple[str, ...] = ()
+
+
+class _Shared:
+    def __init__(self, program: Program) -> None:
+        self.variables: dict[str, Any] = {}
+        self.locks: dict[str, threading.Lock] = {}
+        self.queues: dict[str, queue.Queue[Any]] = {}
+        self.conditions: dict[str, threading.Condition] = {}
+        for name, kind in program.shared.items():
+            if isinstance(kind, Lock):
+                self.locks[name] = threading.Lock()
+            elif isinstance(kind, Queue):
+                self.queues[name] = queue.Queue(kind.capacity)
+            elif not isinstance(kind, Condition):
+                self.variables[name] = kind
+        for name, kind in program.shared.items():
+            if isinstance(kind, Condition):
+                self.conditions[name] = threading.Condition(self.locks[kind.lock])
+        self._atomic = threading.Lock()
+
+    def read(self, operation: Any) -> Any:
+        return self.variables[operation.name]
+
+    def write(self, operation: Any) -> None:
+        self.variables[operation.name] = operation.value
+
+    def add(self, operation: Any) -> Any:
+        with self._atomic:
+            self.variables[operation.name] += operation.amount
+            return self.variables[operation.name]
+
+    def acquire(self, operation: Any) -> None:
+        self.locks[operation.name].acquire()
+
+    def release(self, operation: Any) -> None:
+        self.locks[operation.name].release()
+
+    def wait(self, operation: Any) -> None:
+        self.conditions[operation.name].wait()
+
+    def notify(self, operation: Any) -> None:
+        self.conditions[operation.name].notify()
+
+    def notify_all(self, operation: Any) -> None:
+        self.conditions[operation.name].notify_all()
+
+    def put(self, operation: Any) -> None:
+        self.queues[operation.name].put(operation.value)
+
+    def get(self, operation: Any) -> Any:
+        return self.queues[operation.name].get()
+
+    def handlers(self) -> dict[type[Operation], Callable[[Any], Any]]:
+        """What to do for each kind of operation."""
+        return {
+            Read: self.read, Write: self.write, Add: self.add, Acquire: self.acquire, Release: self.release,
+            Wait: self.wait, Notify: self.notify, NotifyAll: self.notify_all, Put: self.put, Get: self.get,
+        }  # fmt: skip
+
+
+def run(program: Program, *, switch_us: float | None = None, patience_s: float = 30.0) -> Outcome:
+    """Run a program on real threads. A deadlock is real too: its threads are left behind as daemons."""
+    shared = _Shared(program)
+    handlers = shared.handlers()
+
+    def pump(body: Callable[[], Any]) -> None:
+        steps = body()
+        result: Any = None
+        while True:
+            try:
+                operation = steps.send(result)
+            except StopIteration:
+                return
+            result = handlers[type(operation)](operation)
+
+    workers = [
+        threading.Thread(target=pump, args=(body,), name=name, daemon=True) for name, body in program.threads.items()
+    ]
+    before = sys.getswitchinterval()
+    if switch_us is not None:
+        if switch_us <= 0:
+            raise Misuse(f"a switch interval must be above 0, found {switch_us:g}")
+        sys.setswitchinterval(switch_us / 1e6)
+    started = time.perf_counter()
+    try:
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join(max(0.0, started + patience_s - time.perf_counter()))
+    finally:
+        sys.setswitchinterval(before)
+    blocked = tuple(worker.name for worker in workers if worker.is_alive())
+    return Outcome(dict(shared.variables), time.perf_counter() - started, not blocked, blocked)
+
+
+def bare_increments(threads: int, rounds: int, *, switch_us: float | None = None) -> Outcome:
+    """`counter += 1` in a loop with nothing else in it: what the interpreter makes atomic by accident."""
+    counter = 0
+
+    def worker() -> None:
+        nonlocal counter
+        for _ in range(rounds):
+            counter += 1
+
+    workers = [threading.Thread(target=worker, daemon=True) for _ in range(threads)]
+    before = sys.getswitchinterval()
+    if switch_us is not None:
+        sys.setswitchinterval(switch_us / 1e6)
+    started = time.perf_counter()
+    try:
+        for one in workers:
+            one.start()
+        for one in workers:
+            one.join()
+    finally:
+        sys.setswitchinterval(before)
+    return Outcome({"counter": counter}, time.perf_counter() - started, True)

@@ -1,0 +1,40 @@
+"""The oracle: breadth-first search with tuples and a set, straight from the model's definition of a step."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from vez.check.model import Model, State
+
+
+class Naive(NamedTuple):
+    states: int
+    transitions: int
+    depth: int
+    ends: int
+    first_two_inside: int | None
+    """At which depth two are inside for the first time."""
+    all: frozenset[State]
+
+
+def explore(model: Model) -> Naive:
+    frontier = model.initial()
+    seen = set(frontier)
+    transitions = depth = ends = 0
+    crowded: int | None = None
+    while frontier:
+        following = []
+        for state in frontier:
+            if crowded is None and sum(model.locals[number].phase == 2 for number in state.locals) > 1:
+                crowded = depth
+            ended = True
+            for step in model.steps(state):
+                transitions += 1
+                ended = ended and step.fair is None
+                if step.state not in seen:
+                    seen.add(step.state)
+                    following.append(step.state)
+            ends += ended
+        depth += bool(following)
+        frontier = following
+    return Naive(len(seen), transitions, depth, ends, crowded, frozenset(seen))

@@ -1,0 +1,174 @@
+"""Every reduction is held against the unreduced search: same verdicts, same ends, and exact counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from tests.check.test_search import configuration
+
+from vez.algorithms.mutex.coordinator import Coordinator
+from vez.check import Configuration, check
+from vez.check.graph import Graph
+from vez.check.liveness import Liveness
+from vez.check.model import Model
+from vez.check.search import Search
+from vez.check.symmetry import Symmetry
+from vez.core import Assumption, Io, Message, Mutex, Ring
+from vez.core.assumptions import Property
+from vez.errors import Misuse
+from vez.properties import Status
+from vez.sim.scenario import Scenario
+
+
+class Token(Message):
+    """There should be one."""
+
+
+class TwoTokens(Mutex):
+    """A ring in which the first two processes both believe that they hold the token."""
+
+    name = "two-tokens"
+    topology = Ring
+    assumes = (Assumption.FIFO,)
+    wanting: bool = False
+
+    def on_start(self, io: Io) -> None:
+        if io.me in (io.hub, io.after(io.hub)):
+            io.send(io.right, Token())
+
+    def on_want(self, io: Io) -> None:
+        self.wanting = True
+
+    def on_token(self, message: Token, sender: int, io: Io) -> None:
+        if self.wanting:
+            io.enter()
+        else:
+            io.send(io.right, message)
+
+    def on_done(self, io: Io) -> None:
+        self.wanting = False
+        io.send(io.right, Token())
+
+
+CASES: list[tuple[str, int, dict[str, Any], int, int]] = [
+    ("chang-roberts", 3, {"fifo": True}, 162, 129),
+    ("chang-roberts", 4, {"fifo": True}, 798, 538),
+    ("chang-roberts", 4, {"fifo": True, "elect": (2, 3)}, 52, 47),
+    ("token-ring", 4, {"fifo": True, "requests": 2}, 3500, 2952),
+    ("ricart-agrawala", 3, {"fifo": True}, 2551, 2130),
+    ("ricart-agrawala", 2, {"fifo": True, "requests": 3}, 462, 448),
+    ("coordinator", 4, {"fifo": True}, 180, 180),
+]
+
+
+@pytest.mark.parametrize(("name", "n", "options", "whole", "reduced"), CASES, ids=str)
+def test_partial_order_reduction_keeps_verdicts_and_ends(
+    name: str, n: int, options: dict[str, Any], whole: int, reduced: int
+) -> None:
+    chosen = configuration(name, n, options)
+    properties = (Property.EXCLUSION, Property.UNIQUENESS)
+    full, part = (Search(Model(chosen), properties, reduce=reduce).run() for reduce in (False, True))
+    assert (full.packed.store.count, part.packed.store.count) == (whole, reduced)
+    assert full.broken.keys() == part.broken.keys()
+    assert bool(len(Graph.of(full).core().source)) == Liveness(part).may_be_endless
+    assert _ends(full) == _ends(part)
+
+
+def test_a_violation_survives_the_reduction() -> None:
+    chosen = Configuration(Scenario(algorithm="two-tokens", n=4), TwoTokens)
+    for reduce in (False, True):
+        report = check(chosen, ("exclusion",), reduce=reduce)
+        assert report.verdicts[0].status is Status.BROKEN
+
+
+def test_liveness_is_judged_only_where_the_reduced_graph_can_tell() -> None:
+    acyclic = check(configuration("chang-roberts", 3, {"fifo": True}), reduce=True)
+    assert {verdict.status for verdict in acyclic.verdicts} == {Status.HOLDS}
+    cyclic = check(configuration("token-ring", 3, {"fifo": True}), ("starvation_freedom",), reduce=True)
+    assert cyclic.verdicts[0].status is Status.NOT_JUDGED
+
+
+SYMMETRIC: list[tuple[str, int, dict[str, Any], int, int]] = [
+    ("token-ring", 3, {}, 108, 36),
+    ("token-ring", 4, {"requests": 2, "crashes": 1}, 12800, 3200),
+    ("coordinator", 4, {"requests": 2}, 1505, 285),
+    ("coordinator", 4, {"crashes": 1, "recoveries": 1, "fifo": True}, 1785, 367),
+    ("naimi-trehel", 4, {"losses": 1}, 3480, 614),
+    ("ring-anonymous", 4, {}, 2554, 649),
+    ("itai-rodeh", 2, {"bounds": {"round": 2}}, 249, 129),
+]
+
+
+@pytest.mark.parametrize(("name", "n", "options", "whole", "orbits"), SYMMETRIC, ids=str)
+def test_symmetry_stores_one_state_of_every_orbit(
+    name: str, n: int, options: dict[str, Any], whole: int, orbits: int
+) -> None:
+    chosen = configuration(name, n, options)
+    properties = (Property.EXCLUSION, Property.UNIQUENESS)
+    full, part = (Search(Model(chosen), properties, symmetry=symmetry).run() for symmetry in (False, True))
+    symmetry = Symmetry(full.model)
+    left = {full.packed.unpack(number) for number in range(full.packed.store.count)}
+    counted = 0
+    while left:  # the orbits, counted in the whole graph without the packed search's help
+        state = left.pop()
+        left -= {symmetry.renamed(state, renaming) for renaming in symmetry.renamings}
+        counted += 1
+    assert (full.packed.store.count, part.packed.store.count, counted) == (whole, orbits, orbits)
+    assert full.broken.keys() == part.broken.keys()
+    assert full.depth >= part.depth
+
+
+def test_a_symmetry_is_not_inherited() -> None:
+    """A subclass may compare by order what its parent only compared for equality."""
+
+    class Favourite(Coordinator):
+        name = "favourite"
+
+    with pytest.raises(Misuse, match="does not declare one"):
+        check(Configuration(Scenario(algorithm="favourite", n=3), Favourite), symmetry=True)
+
+
+def test_a_run_found_under_symmetry_is_the_shortest_and_real() -> None:
+    """It was renamed back: the simulator replayed it, or there would be no report."""
+    chosen = configuration("coordinator", 4, {"crashes": 1, "recoveries": 1})
+    lengths = []
+    for symmetry in (False, True):
+        report = check(chosen, symmetry=symmetry)
+        lengths.append({name: example.steps for name, example in report.counterexamples.items()})
+    assert lengths[0] == lengths[1]
+    assert "exclusion" in lengths[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "reason"),
+    [
+        ("ricart-agrawala", {}, "compares identifiers by order has none"),
+        ("token-ring", {"victims": (1,), "crashes": 1}, "only some processes may crash"),
+        ("ring-anonymous", {"elect": (1,)}, "asked to do more than others"),
+    ],
+)
+def test_a_symmetry_that_does_not_exist_is_refused(name: str, options: dict[str, Any], reason: str) -> None:
+    with pytest.raises(Misuse, match=reason):
+        check(configuration(name, 3, options), symmetry=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "reason"),
+    [
+        ("ricart-agrawala", {}, "do not keep the order"),
+        ("ricart-agrawala", {"fifo": True, "crashes": 1}, "share one budget"),
+        ("bully", {"fifo": True}, "time passes for all"),
+    ],
+)
+def test_a_reduction_that_would_be_wrong_is_refused(name: str, options: dict[str, Any], reason: str) -> None:
+    with pytest.raises(Misuse, match=reason):
+        check(configuration(name, 3, options), reduce=True)
+
+
+def _ends(search: Search) -> set[str]:
+    model, found = search.model, set()
+    for number in search.end_states().tolist():
+        state = search.packed.unpack(number)
+        found.add(repr([model.locals[local] for local in state.locals]) + repr(state.channels))
+    return found

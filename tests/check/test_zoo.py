@@ -1,0 +1,75 @@
+"""Every mistake of the zoo is caught by the checker too, by a run no longer than the simulator's shrunk one."""
+
+from __future__ import annotations
+
+import pytest
+
+from vez.check import Budget, Configuration, Limits, check
+from vez.core.trace import (
+    Asked,
+    Crashed,
+    Delivered,
+    Fired,
+    Left,
+    Lost,
+    Recovered,
+    Suspected,
+    Trace,
+    Trusted,
+    Wanted,
+)
+from vez.lab.exhibit import Exhibit, exhibit
+from vez.sim.scenario import Elect, Network, Want
+from vez.zoo import ZOO
+
+STEPS = (Asked, Crashed, Delivered, Fired, Left, Lost, Recovered, Suspected, Trusted, Wanted)
+TOO_DEEP = {"old-letter"}
+"""Its shortest run has some thirty steps among timers that may run out at any moment: millions of states."""
+
+
+IN_ORDER = {"half-way"}
+"""Six processes in a ring that all stand: too many orders, unless channels keep theirs and reduction leaves most out."""
+
+SMALLER = {"untold": 3}
+"""The simulator's short run has bystanders; with so many processes, all of which want in, it is settled sooner."""
+
+
+def same_world(shown: Exhibit) -> Configuration:
+    """Who took part in the simulator's short run, and as many faults as it had."""
+    run, few = shown.scenario, SMALLER.get(shown.specimen.name)
+    if few is not None:
+        return Configuration(run.but(n=few, ids=(), want=(), message=(), choice=()), shown.specimen.algorithm)
+    ids = shown.report.trace.header.ids
+    clean = run.but(
+        n=None,
+        ids=ids,
+        title="",
+        crash=(),
+        pause=(),
+        suspect=(),
+        message=(),
+        choice=(),
+        network=Network(fifo=run.network.fifo or shown.specimen.name in IN_ORDER or None),
+        want=tuple(Want(process=want.process) for want in run.want),
+        elect=tuple(Elect(process=elect.process) for elect in run.elect),
+    )
+    budget = Budget(
+        crashes=len(run.crash),
+        recoveries=sum(crash.recover_ms is not None for crash in run.crash),
+        losses=sum(fate.lost for fate in run.message),
+        duplicates=sum(bool(fate.copies) for fate in run.message),
+    )
+    return Configuration(clean, shown.specimen.algorithm, budget=budget, amnesia=not all(c.memory for c in run.crash))
+
+
+def steps_of(trace: Trace) -> int:
+    return sum(isinstance(event, STEPS) for event in trace)
+
+
+@pytest.mark.parametrize("name", [name for name in ZOO if name not in TOO_DEEP])
+def test_the_checker_catches_it_by_a_run_no_longer(name: str) -> None:
+    shown = exhibit(ZOO[name])
+    broken = str(shown.specimen.breaks)
+    report = check(same_world(shown), (broken,), limits=Limits(2_000_000), first=True, reduce=name in IN_ORDER)
+    assert report.broken == (broken,)
+    assert report.counterexamples[broken].steps <= steps_of(shown.report.trace)

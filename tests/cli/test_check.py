@@ -1,0 +1,135 @@
+"""`vez check`, `vez verify` and `vez threads`, as a user meets them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from vez.cli.app import run
+from vez.core.trace import load
+
+
+def ask(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
+    code = run([*arguments, "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_a_verdict_names_the_configuration_for_which_it_holds(capsys: pytest.CaptureFixture[str]) -> None:
+    code, found = ask(capsys, "check", "ricart-agrawala", "-n", "2", "--requests", "2")
+    assert code == 0
+    assert found["complete"]
+    assert found["configuration"] == "n=2, 2 requests each, any order of delivery, no faults"
+    assert found["properties"]["exclusion"]["status"] == "holds"
+    assert found["counterexamples"] == {}
+
+
+def test_a_violation_is_written_as_scenario_trace_and_picture(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    scenario, trace, picture = (str(tmp_path / name) for name in ("run.toml", "run.jsonl", "run.svg"))
+    code, found = ask(
+        capsys, "check", "coordinator-lease", "--without", "bounded_stay",
+        "--scenario", scenario, "--trace", trace, "-o", picture,
+    )  # fmt: skip
+    assert code == 1
+    assert found["properties"]["exclusion"]["promised"]
+    assert Path(picture).read_text().startswith("<svg")
+    code, replayed = ask(capsys, "sim", "--scenario", scenario)
+    assert code == 0, "the scenario expects the violation, so ending so is as expected"
+    assert replayed["properties"]["exclusion"]["status"] == "broken"
+    assert len(load(Path(trace)).events) == replayed["events"]
+
+
+def test_what_was_never_promised_does_not_fail_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    code, found = ask(capsys, "check", "maekawa", "--property", "deadlock_freedom")
+    assert found["properties"]["deadlock_freedom"] == {
+        "verdict": "broken",
+        "status": "broken",
+        "evidence": found["properties"]["deadlock_freedom"]["evidence"],
+        "promised": False,
+    }
+    assert code == 0
+
+
+def test_the_shortest_run_is_printed_with_its_point_of_no_return(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "ricart-agrawala", "--crashes", "1", "--property", "deadlock_freedom"]) == 1
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    at = next(number for number, line in enumerate(lines) if "no way back" in line)
+    assert "crashes" in lines[at - 2]
+    assert "wants in" in lines[at - 1]
+
+
+def test_a_limit_is_told_and_nothing_is_said_to_hold(capsys: pytest.CaptureFixture[str]) -> None:
+    code, found = ask(capsys, "check", "lamport", "--max-states", "2000")
+    assert code == 0
+    assert not found["complete"]
+    assert "--max-states" in found["stopped"]
+    assert {entry["status"] for entry in found["properties"].values()} == {"undecided"}
+
+
+def test_ctrl_c_stops_cleanly_and_tells_what_was_found(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(self: object, text: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("vez.cli.progress.Line.show", interrupt)
+    code, found = ask(capsys, "check", "lamport")
+    assert code == 0
+    assert found["stopped"] == "by Ctrl-C"
+    assert "no violation in what was explored" in found["properties"]["exclusion"]["evidence"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["check", "ricart-agrawal"], 64, "did you mean"),
+        (["check", "bully", "--without", "fifo"], 64, "does not assume fifo"),
+        (["check", "bully", "--without", "unique_ids"], 64, "cannot be turned off"),
+        (["check", "bully", "--without", "luck"], 64, "unknown assumption"),
+        (["check", "bully", "--property", "exclusion"], 64, "is no algorithm for exclusion"),
+        (["check", "lamport", "--property", "request_order"], 64, "vez sim"),
+        (["check", "bully", "--recoveries", "1"], 64, "never crashed"),
+        (["check", "bully", "--requests", "often"], 64, "expected a number or `forever`"),
+        (["check", "lamport", "--bound", "clack=3"], 64, "clock"),
+        (["check", "lamport", "--victims", "9", "--crashes", "1"], 64, "there is no process 9"),
+        (["check", "threads:count"], 64, "did you mean counter"),
+        (["check", "threads:nowhere.py:main"], 66, "there is no file"),
+        (["verify", "bulli"], 64, "did you mean"),
+        (["threads", "counter", "--threads", "0"], 64, "0"),
+    ],
+)
+def test_mistakes_get_one_line_and_a_hint(
+    arguments: list[str], code: int, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments) == code
+    told = capsys.readouterr().err
+    assert says in told
+    assert "Traceback" not in told
+
+
+def test_verify_tells_promises_broken_from_assumptions_not_kept(capsys: pytest.CaptureFixture[str]) -> None:
+    code, found = ask(capsys, "verify", "token-ring")
+    assert code == 0
+    assert found["surprises"] == 0
+    worlds = {row["world"]: row for row in found["rows"]}
+    assert worlds["nothing goes wrong"]["assumptions_kept"]
+    assert worlds["1 crash"]["properties"]["starvation_freedom"]["status"] == "broken"
+    assert not worlds["1 crash"]["assumptions_kept"]
+
+
+def test_threads_are_explored_and_run(capsys: pytest.CaptureFixture[str]) -> None:
+    code, found = ask(capsys, "check", "threads:two-locks")
+    assert code == 1
+    assert found["wait_for"] == {
+        "T1": {"waits_for": "lock2", "held_by": "T2"},
+        "T2": {"waits_for": "lock1", "held_by": "T1"},
+    }
+    code, found = ask(capsys, "threads", "counter", "--threads", "3", "--rounds", "100", "--lock", "loop")
+    assert code == 0
+    assert found["runs"][0]["found"] == 300
+    code, found = ask(capsys, "threads", "ring", "--threads", "5", "--letters", "12", "--seed", "4")
+    assert found["received"] == found["sent"].upper()

@@ -1,0 +1,133 @@
+"""How a command ends when its output fails or it is told to stop: quietly, soon, and alone."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from vez.cli.output import write_file
+from vez.errors import CannotWrite
+
+VEZ = f"{sys.executable} -m vez"
+
+
+def bash(line: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {line}"], capture_output=True, text=True, check=False, timeout=60
+    )
+
+
+@pytest.mark.parametrize(
+    "command", ["algorithms", "sim bully", "sim bully --diagram text", "--help", "sim bully --json"]
+)
+def test_nobody_reads(command: str) -> None:
+    done = bash(f"{VEZ} {command} | true")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("command", ["sim bully", "sim bully --json", "algorithms"])
+@pytest.mark.parametrize(("where", "reason"), [(">&-", "is closed"), ("> /dev/full", "No space left on device")])
+def test_standard_output_that_cannot_be_written(command: str, where: str, reason: str) -> None:
+    done = bash(f"{VEZ} {command} {where}")
+    assert done.returncode == 74
+    assert reason in done.stderr.splitlines()[0]
+    assert len(done.stderr.splitlines()) <= 2
+
+
+def descendants(parent: int) -> set[int]:
+    """The living processes below one, from the kernel's table."""
+    parents = {}
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            state, above = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
+        except OSError:
+            continue  # it has ended in the meantime
+        if state != "Z":
+            parents[int(entry.name)] = int(above)
+    found: set[int] = set()
+    while new := {one for one, above in parents.items() if above in found | {parent}} - found:
+        found |= new
+    return found
+
+
+def wait_for(condition: object, what: str, seconds: float = 30) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():  # type: ignore[operator]
+        assert time.monotonic() < deadline, what
+        time.sleep(0.02)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGKILL, -9)])
+def test_no_worker_outlives_a_sweep(number: signal.Signals, code: int) -> None:
+    line = "sim ricart-agrawala -n 9 --requests 9 --runs 20000 --jobs 2"
+    parent = subprocess.Popen([sys.executable, "-m", "vez", *line.split()], stderr=subprocess.PIPE, text=True)
+    try:
+        wait_for(lambda: len(descendants(parent.pid)) >= 3, "workers and their tracker start")
+        children = descendants(parent.pid)
+        parent.send_signal(number)
+        _, err = parent.communicate(timeout=30)
+        assert parent.returncode == code
+        assert "Traceback" not in err or number == signal.SIGKILL
+        wait_for(lambda: not any(Path(f"/proc/{child}").exists() for child in children), f"{children} are still there")
+    finally:
+        parent.kill()
+        parent.wait()
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    target, link = tmp_path / "real.svg", tmp_path / "link.svg"
+    target.write_text("old")
+    target.chmod(0o640)
+    link.symlink_to("real.svg")
+    write_file(link, "new")
+    assert link.is_symlink()
+    assert target.read_text() == "new"
+    assert stat.S_IMODE(target.stat().st_mode) == 0o640
+    assert sorted(os.listdir(tmp_path)) == ["link.svg", "real.svg"]
+
+
+def test_a_link_to_nothing_makes_its_target(tmp_path: Path) -> None:
+    link = tmp_path / "link.svg"
+    link.symlink_to("later.svg")
+    write_file(link, "new")
+    assert link.is_symlink()
+    assert (tmp_path / "later.svg").read_text() == "new"
+
+
+def test_a_pipe_is_written_to_and_stays(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE)
+    write_file(pipe, "through")
+    assert reader.communicate(timeout=30)[0] == b"through"
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_the_null_device_survives() -> None:
+    before = os.stat("/dev/null")
+    if before.st_ino == 0 or not stat.S_ISCHR(before.st_mode):  # pragma: no cover - a strange machine
+        pytest.skip("there is no null device")
+    done = bash(f"ln -s /dev/null $(mktemp -d)/null && {VEZ} sim bully --trace $_ > /dev/null")
+    assert done.returncode == 0, done.stderr
+    assert os.stat("/dev/null").st_ino == before.st_ino
+
+
+def test_what_cannot_be_written_says_why_and_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(CannotWrite, match="No such file") as caught:
+        write_file(tmp_path / "no" / "x.svg", "new")
+    assert caught.value.hint.startswith("make the folder")
+    with pytest.raises(CannotWrite, match="irectory"):
+        write_file(tmp_path, "new")
+    loop = tmp_path / "loop"
+    loop.symlink_to("loop")
+    with pytest.raises(CannotWrite):
+        write_file(loop, "new")
+    assert os.listdir(tmp_path) == ["loop"]
