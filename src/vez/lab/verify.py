@@ -168,6 +168,7 @@ def _unkept(algorithm: type[Process], world: World) -> bool:
     budget = world.budget
     breaks = {
         Assumption.NO_CRASHES: budget.crashes,
+        Assumption.HUB_STAYS: budget.crashes,
         Assumption.NO_RECOVERY: budget.recoveries,
         Assumption.RELIABLE: budget.losses or budget.duplicates,
     }
