@@ -40,6 +40,7 @@ class VezError(Exception):
 
 def _revive(kind: type[VezError], arguments: tuple[Any, ...], state: dict[str, Any]) -> VezError:
     error = kind.__new__(kind, *arguments)
+    error.args = arguments  # an OSError among the bases would wait for its own constructor
     error.__dict__.update(state)
     return error
 
