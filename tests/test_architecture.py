@@ -37,6 +37,7 @@ ALLOWED = {
         "aio", "algorithms", "analysis", "check", "client", "core", "detectors", "draw", "engines", "errors", "lab",
         "properties", "sim", "threads", "torture", "zoo", "__version__",
     },
+    "demo": {"cli", "client", "draw", "lab", "properties", "sim", "torture"},
 }  # fmt: skip
 FORBIDDEN = {"asyncio", "socket", "time", "random", "logging", "threading", "datetime", "secrets", "os", "subprocess"}
 PURE = ("core", "algorithms", "detectors")

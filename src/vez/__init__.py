@@ -10,6 +10,9 @@ Who may import whom (`tests/test_architecture.py` holds it):
     sim         virtual time and faults        core, errors
     threads     programs over shared memory    errors
     check       every interleaving             core, properties, sim, threads, errors
+    detectors   who is silent for too long     errors
+    zoo         plausible mistakes             algorithms, core, sim, errors
+    analysis    quorum, timeout, comparisons   algorithms, core, properties, sim, errors
     lab         runs, sweeps, shrinking        all of the above
     engines     where turns are kept           errors
     client      locks and leaders, threads     engines, errors
@@ -18,6 +21,7 @@ Who may import whom (`tests/test_architecture.py` holds it):
     testing     conformance and fixtures       client, aio, engines, errors
     torture     real processes, real faults    client, engines, core, properties, errors
     cli         the command line               all of the above
+    demo        `make demo`                    all of the above
 """
 
 from __future__ import annotations

@@ -52,8 +52,9 @@ def test_everything_goes_through_toml() -> None:
 
 def test_a_scenario_runs_the_same_from_its_file(tmp_path: Path) -> None:
     path = tmp_path / "full.toml"
-    path.write_text(dumps(FULL))
-    assert simulate(load(path), find(FULL.algorithm)).trace == simulate(FULL, find(FULL.algorithm)).trace
+    scenario = FULL.but(suspect=())  # this algorithm listens to no detector
+    path.write_text(dumps(scenario))
+    assert simulate(load(path), find(FULL.algorithm)).trace == simulate(scenario, find(FULL.algorithm)).trace
 
 
 @pytest.mark.parametrize(
@@ -98,6 +99,26 @@ def test_unknown_names_get_the_nearest() -> None:
 def test_scenarios_that_make_no_sense_are_refused(parts: dict[str, object], complaint: str) -> None:
     with pytest.raises(VezError, match=complaint):
         simulate(Scenario(algorithm="bully", **parts), find("bully"))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("parts", "complaint"),
+    [
+        ({"partition": (Partition(groups=((1, 2), (2, 3))),)}, "on two sides"),
+        ({"partition": (Partition(at_ms=20, until_ms=5, groups=((1,), (2,))),)}, "heals before it cuts"),
+        ({"partition": (Partition(one_way=((1, 1),)),)}, "no channel to itself"),
+        ({"suspect": (Suspicion(process=1, peer=1),)}, "does not suspect itself"),
+        ({"drift": (Drift(process=1, rate=2.0), Drift(process=1, rate=3.0))}, "two rates"),
+    ],
+)
+def test_faults_that_could_never_happen_are_refused(parts: dict[str, object], complaint: str) -> None:
+    with pytest.raises(Misuse, match=complaint):
+        simulate(Scenario(algorithm="bully", **parts), find("bully"))  # type: ignore[arg-type]
+
+
+def test_nobody_suspects_under_an_algorithm_that_does_not_listen() -> None:
+    with pytest.raises(Misuse, match="listens to no failure detector"):
+        simulate(Scenario(algorithm="coordinator", suspect=(Suspicion(process=1, peer=2),)), find("coordinator"))
 
 
 def test_an_election_is_not_asked_of_a_mutex() -> None:

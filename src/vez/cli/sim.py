@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from rich.console import Console
 from rich.markup import escape
 
 from vez import draw
@@ -117,7 +118,8 @@ def sim(context: click.Context, /, **options: Any) -> int:
     kind = diagram_format(options["diagram"], options["output"])
     if options["as_json"] and kind and options["output"] is None:
         raise Misuse("--json and --diagram both want standard output", hint="give the picture a file with -o")
-    report = run_and_report(scenario, algorithm, debug=options["debug"])
+    with Console(stderr=True).status(f"running {escape(scenario.algorithm)}"):  # seen only where it takes long
+        report = run_and_report(scenario, algorithm, debug=options["debug"])
     if options["trace_file"]:
         write_file(options["trace_file"], report.trace.to_bytes())
     missed = disappointments(scenario.expect, report)

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
@@ -55,6 +56,10 @@ class Crew:
         """Who is inside now, by the records."""
         last = {line.worker: line.what for line in self.lines()}
         return next((worker for worker, what in last.items() if what == "entered" and self.alive(worker)), None)
+
+    def all_want(self) -> bool:
+        """Whether every worker has asked at least once."""
+        return len({line.worker for line in self.lines()}) == len(self.processes)
 
     def alive(self, worker: int) -> bool:
         return self.processes[worker].poll() is None
@@ -104,7 +109,10 @@ def take_turns(out: Console) -> bool:
 
 
 def _torment(crew: Crew, live: Live) -> Fault | None:
-    begun, killed, stopped = time.monotonic(), None, None
+    killed: Fault | None = None
+    stopped: int | None = None
+    _until(crew.all_want)
+    begun = time.monotonic()
     while (passed := time.monotonic() - begun) < SECONDS:
         holder = crew.inside()
         if passed > KILL_AT and killed is None and holder is not None:
@@ -169,6 +177,7 @@ def elect(out: Console) -> bool:
     """Three candidates; the leader is killed; True if another takes over in a later term."""
     crew = Crew("leads", CANDIDATES, SECONDS)
     try:
+        _until(crew.all_want)
         first = _leader(crew, after=0)
         if first is None:
             out.print("[red]nobody was elected[/]")
@@ -187,13 +196,17 @@ def elect(out: Console) -> bool:
 
 
 def _leader(crew: Crew, after: int) -> Line | None:
+    def found() -> Line | None:
+        return next((line for line in crew.lines() if line.what == "entered" and line.at > after), None)
+
+    _until(lambda: found() is not None)
+    return found()
+
+
+def _until(condition: Callable[[], bool]) -> None:
     end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        found = next((line for line in crew.lines() if line.what == "entered" and line.at > after), None)
-        if found is not None:
-            return found
+    while not condition() and time.monotonic() < end:
         time.sleep(0.01)
-    return None
 
 
 def main() -> int:

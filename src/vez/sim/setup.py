@@ -21,7 +21,7 @@ from vez.core.topology import TOPOLOGIES, Graph, Topology
 from vez.detectors import MONITORS
 from vez.errors import BadData, Misuse, MutableField, UnknownName
 from vez.sim.delays import parse_delay, us
-from vez.sim.scenario import DEFAULT_DELAY, Scenario
+from vez.sim.scenario import DEFAULT_DELAY, Partition, Scenario
 
 DEFAULT_N = 5
 _ID = re.compile(r"-?[0-9]{1,18}")
@@ -138,12 +138,23 @@ class Setup:
             raise Misuse(f"{s.algorithm} is not a mutual exclusion algorithm: nobody can want in")
         if s.elect and not issubclass(self.algorithm, Election):
             raise Misuse(f"{s.algorithm} is not an election: nobody can be asked to elect")
+        self._check_faults()
+
+    def _check_faults(self) -> None:
+        """Faults that could never happen, or only by mistake."""
+        s = self.scenario
         for partition in s.partition:
-            if not partition.groups and not partition.one_way:
-                raise Misuse("a partition needs groups or one_way channels", hint="groups = [[1, 2], [3]]")
+            _check_partition(partition)
         for crash in s.crash:
             if crash.recover_ms is not None and crash.recover_ms <= crash.at_ms:
                 raise Misuse(f"process {crash.process} recovers at {crash.recover_ms:g} ms, not after its crash")
+        if any(item.process == item.peer for item in s.suspect):
+            raise Misuse("suspect: a process does not suspect itself", hint="--suspect 1:3@5..9, process 1 suspects 3")
+        if s.suspect and not hasattr(self.algorithm, "on_suspect"):
+            raise Misuse(f"{s.algorithm} listens to no failure detector: it has no on_suspect")
+        drifting = [item.process for item in s.drift]
+        if len(set(drifting)) != len(drifting):
+            raise Misuse("drift: a process has one clock, and two rates are given for one")
 
 
 def _is_finite(value: object) -> bool:
@@ -151,6 +162,18 @@ def _is_finite(value: object) -> bool:
     if isinstance(value, float):
         return math.isfinite(value)
     return all(map(_is_finite, value)) if isinstance(value, tuple | frozenset) else True
+
+
+def _check_partition(partition: Partition) -> None:
+    if not partition.groups and not partition.one_way:
+        raise Misuse("a partition needs groups or one_way channels", hint="groups = [[1, 2], [3]]")
+    members = [process for group in partition.groups for process in group]
+    if len(set(members)) != len(members):
+        raise Misuse("partition: a process is on two sides", hint="each process belongs to one group")
+    if any(one == other for one, other in partition.one_way):
+        raise Misuse("cut: a process has no channel to itself that could be cut")
+    if partition.until_ms is not None and partition.until_ms <= partition.at_ms:
+        raise Misuse(f"a partition from {partition.at_ms:g} to {partition.until_ms:g} ms heals before it cuts")
 
 
 def _few(ids: tuple[int, ...]) -> str:
