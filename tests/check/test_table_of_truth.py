@@ -80,6 +80,20 @@ def test_the_fair_votes_do_not_deadlock() -> None:
     assert report.verdicts[0].status is Status.HOLDS
 
 
+def test_a_coordinator_elected_by_bully_needs_the_perfect_detector() -> None:
+    name = "elected-coordinator"
+    worlds = {world.name: asked for world, asked in configurations(name, ALGORITHMS[name])}
+    bully = worlds["1 wrong suspicion, elected by bully"]
+    report = check(bully, ("exclusion",), limits=Limits(1_200_000), first=True)
+    (found,) = [cells for cells in written(name).values() if "elected by bully" in cells[0]]
+    assert found[1] == f"**broken** ({report.counterexamples['exclusion'].steps} steps)"
+
+
+def test_lamport_is_exhausted_where_nothing_goes_wrong() -> None:
+    (found,) = [cells for cells in written("lamport").values() if cells[0] == "nothing goes wrong"]
+    assert found[1:4] == ["holds", "holds", "holds"]
+
+
 def test_every_command_on_the_page_names_its_own_algorithm() -> None:
     for name, section in re.findall(r"^## (\S+)\n(.*?)(?=^## |\Z)", PAGE.read_text(), re.MULTILINE | re.DOTALL):
         assert all(command.startswith(name) for command in re.findall(r"`vez check ([^`]*)`", section))

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 from tests.check.test_search import configuration
 
-from vez.algorithms import find
+from vez.algorithms import ALGORITHMS, find
 from vez.algorithms.mutex.coordinator import Coordinator
 from vez.algorithms.mutex.token_ring import TokenRing
 from vez.check import Configuration, Limits, Report, check
 from vez.check.configuration import FOREVER
 from vez.core import Io, Message, Mutex, Parameter, Property
+from vez.core.assumptions import Assumption
 from vez.core.trace import Entered
 from vez.properties import Status, judge
 from vez.sim import simulate
@@ -188,3 +189,36 @@ def test_a_promised_number_of_bypasses_is_held_against_all_runs() -> None:
     report = check(Configuration(Scenario(algorithm="hasty-ring", n=2), Hasty), ("bounded_waiting",))
     assert report.broken == ("bounded_waiting",)
     assert "more than the promised 0" in report.verdicts[0].evidence
+
+
+def _edges(name: str) -> tuple[tuple[int, int], ...]:
+    return ((1, 2), (2, 3), (1, 3)) if ALGORITHMS[name].topology.name == "graph" else ()
+
+
+SWITCHES = [
+    (name, assumption)
+    for name, algorithm in ALGORITHMS.items()
+    for assumption in algorithm.assumes
+    if assumption is not Assumption.UNIQUE_IDS
+]
+
+
+@pytest.mark.parametrize(("name", "assumption"), SWITCHES)
+def test_every_assumption_that_is_turned_off_changes_what_is_explored(name: str, assumption: Assumption) -> None:
+    scenario, algorithm = Scenario(algorithm=name, edges=_edges(name)), ALGORITHMS[name]
+    without = Configuration(scenario, algorithm, without=(assumption,))
+    assert without.words() != Configuration(scenario, algorithm).words()
+
+
+def test_a_hub_that_does_not_stay_is_the_one_that_crashes() -> None:
+    scenario = Scenario(algorithm="coordinator-lease", ids=(4, 7))
+    lonely = Configuration(scenario, find("coordinator-lease"), without=("hub_stays",))
+    assert (lonely.budget.crashes, lonely.budget.recoveries, lonely.victims) == (1, 0, (4,))
+    report = check(lonely, ("deadlock_freedom",))
+    assert verdicts(report) == {"deadlock_freedom": Status.BROKEN}
+    assert report.counterexamples["deadlock_freedom"].words
+
+
+def test_without_stable_storage_somebody_comes_back_and_has_forgotten() -> None:
+    forgetful = Configuration(Scenario(algorithm="majority", n=3), find("majority"), without=("stable_storage",))
+    assert (forgetful.budget.crashes, forgetful.budget.recoveries, forgetful.amnesia) == (1, 1, True)

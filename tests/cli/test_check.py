@@ -66,7 +66,8 @@ def test_a_limit_is_told_and_nothing_is_said_to_hold(capsys: pytest.CaptureFixtu
     code, found = ask(capsys, "check", "lamport", "--max-states", "2000")
     assert code == 0
     assert not found["complete"]
-    assert "--max-states" in found["stopped"]
+    assert found["states"] > 2000, "a batch is finished once it is begun"
+    assert found["stopped"] == "past the limit of 2,000 states (--max-states)"
     assert {entry["status"] for entry in found["properties"].values()} == {"undecided"}
 
 
@@ -133,3 +134,61 @@ def test_threads_are_explored_and_run(capsys: pytest.CaptureFixture[str]) -> Non
     assert found["runs"][0]["found"] == 300
     code, found = ask(capsys, "threads", "ring", "--threads", "5", "--letters", "12", "--seed", "4")
     assert found["received"] == found["sent"].upper()
+
+
+_FAULTY = """
+from vez.core import Io, Message, Mutex, Process
+
+class Hello(Message):
+    pass
+
+class Faulty(Mutex):
+    seen: tuple = ()
+
+    def on_want(self, io: Io) -> None:
+        io.broadcast(Hello())
+
+    def on_hello(self, message: Hello, sender: int, io: Io) -> None:
+        {body}
+
+    def on_done(self, io: Io) -> None:
+        pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("raise ValueError('no')", "faulty.py:14: Faulty.on_hello raised ValueError: no (process "),
+        ("1 // 0", "faulty.py:14: Faulty.on_hello raised ZeroDivisionError"),
+        ("self.other = 1", "no field 'other'"),
+        ("io.sendd(1, Hello())", "did you mean io.send?"),
+        ("raise SystemExit(3)", "SystemExit: 3"),
+        ("self.seen = ([],)", "a value that can change in place"),
+    ],
+)
+def test_a_mistake_in_the_users_file_is_told_with_its_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("faulty.py").write_text(_FAULTY.format(body=body))
+    assert run(["check", "faulty.py:Faulty", "-n", "2"]) == 65
+    told = " ".join(capsys.readouterr().err.split())
+    assert words in told
+    assert "bug in vez" not in told
+
+
+def test_a_mistake_in_a_program_of_threads_is_told_with_its_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(
+        "from vez.threads import Program, read\n"
+        "def body():\n"
+        "    value = yield read('x')\n"
+        "    raise ValueError(value)\n"
+        "def mine():\n"
+        "    return Program({'x': 0}, {'T': body})\n"
+    )
+    assert run(["check", "threads:mine.py:mine"]) == 65
+    assert "mine.py:4: body raised ValueError: 0 (thread T)" in capsys.readouterr().err

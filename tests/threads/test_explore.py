@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from vez.check.threads import Found, explore
 from vez.cli.check_threads import load_program, mermaid, wait_for
-from vez.errors import ProtocolBug, UnknownName
-from vez.threads import Lock, Program, acquire, read, release, write
+from vez.errors import BadDeclaration, HandlerFailed, ProtocolBug, UnknownName
+from vez.threads import Lock, Program, acquire, add, get, read, release, write
 from vez.threads.programs import (
     PROGRAMS,
     Steps,
@@ -108,6 +110,80 @@ def test_giving_back_what_one_does_not_hold_is_a_bug() -> None:
 
     with pytest.raises(ProtocolBug, match="without holding it"):
         explore(Program({"lock": Lock()}, {"T": body}))
+
+
+def _raises() -> Steps:
+    value = yield read("x")
+    yield write("x", 1 // value)
+
+
+def _one() -> Steps:
+    yield add("x")
+
+
+def test_a_body_that_raises_is_named_with_its_line() -> None:
+    line = _raises.__code__.co_firstlineno + 2
+    words = rf"test_explore.py:{line}: _raises raised ZeroDivisionError: .* \(thread T\)"
+    with pytest.raises(HandlerFailed, match=words):
+        explore(Program({"x": 0}, {"T": _raises}))
+
+
+@pytest.mark.parametrize("claim", ["at_end", "always"])
+def test_a_claim_that_raises_is_named_with_its_line(claim: str) -> None:
+    def wrong(memory: Mapping[str, Any]) -> bool:
+        return bool(memory["y"] == 1)
+
+    line = wrong.__code__.co_firstlineno + 1
+    with pytest.raises(HandlerFailed, match=rf"test_explore.py:{line}: wrong raised KeyError: 'y' \(in {claim}\)"):
+        explore(Program({"x": 0}, {"T": _one}, **{claim: wrong}))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("shared", "operation", "words"),
+    [
+        ({"x": 0}, 3, "T yields 3"),
+        ({"x": 0}, read("y"), "T uses 'y', which is not shared"),
+        ({"x": 0}, acquire("x"), "x is 0, no Lock"),
+        ({"x": 0}, get("x"), "x is 0, no Queue"),
+        ({"x": Lock()}, read("x"), r"x is Lock\(\), no variable"),
+        ({"x": 0}, write("x", []), "a value that can change in place"),
+        ({"x": []}, read("x"), r"x is \[\]: a value that can change in place"),
+        ({"x": None}, add("x"), "T adds 1 to x, which is None"),
+    ],
+)
+def test_what_a_thread_cannot_do_is_told_in_words(shared: dict[str, Any], operation: Any, words: str) -> None:
+    def body() -> Steps:
+        yield operation
+
+    with pytest.raises(ProtocolBug, match=words):
+        explore(Program(shared, {"T": body}))
+
+
+def test_a_body_must_be_a_generator_without_arguments() -> None:
+    with pytest.raises(ProtocolBug, match="the body of thread T returns None and yields nothing"):
+        explore(Program({"x": 0}, {"T": lambda: None}))  # type: ignore[arg-type, dict-item, return-value]
+
+    def needs(value: int) -> Steps:
+        yield write("x", value)
+
+    with pytest.raises(HandlerFailed, match=r"test_explore.py:\d+: needs: TypeError: .*missing 1 .*\(thread T\)"):
+        explore(Program({"x": 0}, {"T": needs}))  # type: ignore[dict-item]
+
+
+def test_a_program_with_its_parts_swapped_is_refused() -> None:
+    with pytest.raises(BadDeclaration, match=r"thread 'x' is 0.*Program\(shared, threads\), in this order"):
+        Program({"T": _one}, {"x": 0})  # type: ignore[dict-item]
+    with pytest.raises(BadDeclaration, match="threads is a list, expected a mapping"):
+        Program({"x": 0}, [_one])  # type: ignore[arg-type]
+    with pytest.raises(BadDeclaration, match="at_end is True, expected a function"):
+        Program({"x": 0}, {"T": _one}, "x", True)  # type: ignore[arg-type]
+
+
+def test_a_function_that_fails_to_make_a_program_is_named_with_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("def mine():\n    return {}['threads']\n")
+    with pytest.raises(HandlerFailed, match=r"mine.py:2: mine raised KeyError: 'threads'"):
+        load_program(f"{file}:mine", {})
 
 
 def test_a_program_of_ones_own_is_loaded_from_a_file(tmp_path: Path) -> None:

@@ -75,8 +75,9 @@ class Configuration:
         for field in self.bounds:
             if field not in algorithm.__struct_fields__:
                 raise UnknownName(f"field of {algorithm.name}", field, algorithm.__struct_fields__)
-        self.budget = _widen(budget or Budget(), dropped)
-        self.amnesia = amnesia
+        given = budget or Budget()
+        self.budget = _widen(given, dropped)
+        self.amnesia = amnesia or Assumption.STABLE_STORAGE in dropped
         """A process may also come back without its durable fields."""
         keeps = set(algorithm.assumes) - set(dropped)
         network = scenario.network
@@ -94,7 +95,7 @@ class Configuration:
         self.bounded_stay = Assumption.BOUNDED_STAY in keeps
         """Where time is kept, it stands still while somebody is inside."""
         self.requests = self._requests(scenario, requests)
-        self.victims = victims or self.ids
+        self.victims = victims or self._victims(given)
         """Those who may crash."""
         for process in victims:
             if process not in self.ids:
@@ -116,6 +117,12 @@ class Configuration:
             return {process: int(process in starters) for process in self.ids}
         return dict.fromkeys(self.ids, 0)
 
+    def _victims(self, given: Budget) -> tuple[int, ...]:
+        """The hub alone, where the only crash is that which comes with not relying on it."""
+        others = {Assumption.NO_CRASHES, Assumption.NO_RECOVERY, Assumption.STABLE_STORAGE} & set(self.dropped)
+        only_hub = Assumption.HUB_STAYS in self.dropped and not others and not given.crashes
+        return (self.topology.hub,) if only_hub else self.ids
+
     def words(self) -> str:
         """The configuration in a line, for verdicts: they hold for it and for nothing else."""
         role = "request" if issubclass(self.algorithm, Mutex) else "election"
@@ -126,6 +133,8 @@ class Configuration:
         parts = [f"n={len(self.ids)}", asked, "FIFO channels" if self.fifo else "any order of delivery"]
         if any(name.startswith("on_timer_") for name in dir(self.algorithm)):
             parts.append("timers when all is quiet" if self.synchronous else "timers at any moment")
+        if Assumption.BOUNDED_STAY in self.dropped:
+            parts.append("stays of any length")
         parts.append(self.budget.words() + (", memory may be lost" if self.amnesia else ""))
         if self.victims != self.ids:
             parts.append(f"only {', '.join(map(str, self.victims))} may crash")
@@ -168,9 +177,10 @@ def _widen(budget: Budget, dropped: tuple[Assumption, ...]) -> Budget:
     change: dict[str, int] = {}
     if Assumption.RELIABLE in dropped and not budget.losses and not budget.duplicates:
         change |= {"losses": 1, "duplicates": 1}
-    if {Assumption.NO_CRASHES, Assumption.NO_RECOVERY} & set(dropped):
+    returning = {Assumption.NO_RECOVERY, Assumption.STABLE_STORAGE} & set(dropped)
+    if returning or {Assumption.NO_CRASHES, Assumption.HUB_STAYS} & set(dropped):
         change["crashes"] = max(1, budget.crashes)
-    if Assumption.NO_RECOVERY in dropped:
+    if returning:
         change["recoveries"] = max(1, budget.recoveries)
     if Assumption.PERFECT_DETECTOR in dropped:
         change["mistakes"] = max(1, budget.mistakes)

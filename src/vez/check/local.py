@@ -13,7 +13,8 @@ from typing import Any, NamedTuple, TypeVar
 from vez.check.configuration import Configuration
 from vez.core.message import Message, handler_name
 from vez.core.process import DURABLE, PARAMETER, Process, marked
-from vez.errors import ProtocolBug, UnhandledMessage
+from vez.errors import ProtocolBug, UnhandledMessage, VezError
+from vez.sim.blame import blame_handler
 
 T = TypeVar("T")
 IDLE, WAITING, INSIDE = 0, 1, 2
@@ -209,7 +210,7 @@ class Machine:
             io = Recorder(self.configuration, process, script)
             io.timers.update(local.timers)
             body = self.algorithm(**dict(zip(self._names, local.fields, strict=True)))
-            handler(body, *arguments, io)
+            self._call(handler, body, arguments, io)
             if all(getattr(body, field) <= most for field, most in self.configuration.bounds.items()):
                 outcomes.append(self._outcome(process, local, body, io, visible))
             else:
@@ -219,7 +220,24 @@ class Machine:
             for place in range(len(io.chosen) - 1, len(script) - 1, -1):
                 prefix = tuple(io.chosen[:place])
                 scripts += [(*prefix, index) for index in range(io.options[place] - 1, 0, -1)]
-        return tuple({outcome._replace(chosen=()): outcome for outcome in reversed(outcomes)}.values())[::-1]
+        try:
+            return tuple({outcome._replace(chosen=()): outcome for outcome in reversed(outcomes)}.values())[::-1]
+        except TypeError as error:
+            raise ProtocolBug(
+                f"{handler.__qualname__} of process {process} left or sent a value that can change in place: {error}",
+                hint="use tuples and frozensets",
+            ) from error
+
+    def _call(self, handler: Callable[..., None], body: Process, arguments: tuple[Any, ...], io: Recorder) -> None:
+        try:
+            handler(body, *arguments, io)
+        except VezError:
+            raise
+        except (Exception, SystemExit) as error:
+            failed = blame_handler(error, lambda _: f"process {io.me}", (Recorder,))
+            if failed is None:
+                raise
+            raise failed from error
 
     def _outcome(
         self, process: int, local: Local, body: Process, io: Recorder, visible: tuple[tuple[Any, ...], ...]

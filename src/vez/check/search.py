@@ -272,7 +272,7 @@ class Search:
     def _check_limits(self, queue: int) -> None:
         store, now = self.packed.store, time.monotonic()
         if store.count >= self.limits.states and queue:
-            self.stopped = f"after {store.count:,} states (--max-states)"
+            self.stopped = f"past the limit of {self.limits.states:,} states (--max-states)"
         elif store.bytes_used() > self.limits.memory_bytes and queue:
             self.stopped = f"at {store.bytes_used() >> 20:,} MiB (--max-memory)"
         elif self.limits.seconds and now - self.started > self.limits.seconds and queue:

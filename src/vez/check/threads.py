@@ -8,14 +8,15 @@ for each (state, result), then it is remembered.
 from __future__ import annotations
 
 import gc
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 
 from vez.check.graph import Fairness, Graph
-from vez.errors import Misuse, ProtocolBug
+from vez.errors import Misuse, ProtocolBug, VezError
+from vez.sim.blame import blame_function
 from vez.threads.operations import (
     Acquire,
     Add,
@@ -34,6 +35,11 @@ from vez.threads.operations import (
     Write,
 )
 
+_NEEDS: dict[type, tuple[type, ...]] = {
+    Lock: (Acquire, Release),
+    Condition: (Wait, Notify, NotifyAll),
+    Queue: (Put, Get),
+}
 ENDED = -1
 ASLEEP, AWAKE = "asleep", "awake"
 
@@ -74,6 +80,7 @@ class Threads:
         self._next: dict[tuple[int, int, Any], int] = {}
         for name in self.objects:
             kind = program.shared[name]
+            _must_stay(kind, f"{name} is {kind!r}")
             if isinstance(kind, Condition) and not isinstance(program.shared.get(kind.lock), Lock):
                 raise Misuse(f"condition {name!r} belongs to {kind.lock!r}, which is not a lock")
 
@@ -118,9 +125,7 @@ class Threads:
     # One turn.
 
     def _turn(self, moment: Moment, thread: int, place: int, operation: Operation) -> Iterator[Turn]:
-        at = self._where.get(operation.name)
-        if at is None:
-            raise ProtocolBug(f"{self.names[thread]} uses {operation.name!r}, which is not shared", hint="declare it")
+        at = self._where[operation.name]
         value, words = moment.memory[at], operation.words()
         result: Any = None
         match operation:
@@ -129,7 +134,7 @@ class Threads:
             case Write():
                 value = operation.value
             case Add():
-                value = result = value + operation.amount
+                value = result = self._sum(thread, value, operation)
             case Acquire():
                 if value is not None:
                     return
@@ -155,6 +160,13 @@ class Threads:
                 return
         memory = _with(moment.memory, at, value)
         yield Turn(thread, words, self._go_on(moment._replace(memory=memory), thread, place, result))
+
+    def _sum(self, thread: int, value: Any, operation: Add) -> Any:
+        try:
+            return value + operation.amount
+        except TypeError as error:
+            words = f"{self.names[thread]} adds {operation.amount!r} to {operation.name}, which is {value!r}"
+            raise ProtocolBug(words, hint="add to a number") from error
 
     def _sleep(self, moment: Moment, thread: int, operation: Operation) -> Turn:
         lock = self._where[self._lock_of(operation)]
@@ -205,15 +217,18 @@ class Threads:
 
     def _stand(self, thread: int, results: tuple[Any, ...]) -> int:
         """Where a thread is after some results, brought there from its beginning."""
-        body = self.program.threads[self.names[thread]]()
+        body = self._begin(thread)
         try:
             operation = next(body)
             for result in results:
                 operation = body.send(result)
         except StopIteration:
             return ENDED
-        if not isinstance(operation, Operation):
-            raise ProtocolBug(f"{self.names[thread]} yields {operation!r}", hint="yield read(...), write(...), …")
+        except VezError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise blame_function(error, None, f"thread {self.names[thread]}") from error
+        self._must_fit(self.names[thread], operation)
         key: tuple[Any, ...]
         try:
             key = ("stands", _snapshot(body), operation)
@@ -223,6 +238,33 @@ class Threads:
         if number == len(self._places[thread]):
             self._places[thread].append(Place(operation, results))
         return number
+
+    def _begin(self, thread: int) -> Generator[Operation, Any, None]:
+        name, function = self.names[thread], self.program.threads[self.names[thread]]
+        try:
+            body = function()
+        except VezError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise blame_function(error, function, f"thread {name}") from error
+        if not isinstance(body, Generator):
+            raise ProtocolBug(
+                f"the body of thread {name} returns {body!r} and yields nothing", hint="yield read(...), write(...), …"
+            )
+        return body
+
+    def _must_fit(self, name: str, operation: Any) -> None:
+        """Whether it is an operation at all, on the right kind of object, with a value that stays as it is."""
+        if not isinstance(operation, Operation):
+            raise ProtocolBug(f"{name} yields {operation!r}", hint="yield read(...), write(...), …")
+        if operation.name not in self._where:
+            raise ProtocolBug(f"{name} uses {operation.name!r}, which is not shared", hint="declare it")
+        kind = self.program.shared[operation.name]
+        needed = next((needed for needed, kinds in _NEEDS.items() if isinstance(operation, kinds)), None)
+        if not isinstance(kind, needed) if needed else not _is_variable(kind):
+            expected = needed.__name__ if needed else "variable"
+            raise ProtocolBug(f"{name} does {operation.words()!r}, and {operation.name} is {kind!r}, no {expected}")
+        _must_stay(operation, f"{name} does {operation.words()!r}")
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -250,7 +292,7 @@ def explore(program: Program, max_states: int = 2_000_000) -> Found:
     while at < len(order) and len(order) < max_states:
         moment, any_turn = order[at], False
         memory = threads.memory(moment)
-        if program.always is not None and "invariant" not in broken and not program.always(memory):
+        if program.always is not None and "invariant" not in broken and not _asked(program.always, memory, "always"):
             broken["invariant"] = (f"not so: {program.invariant}", _way(parents, at))
         for turn in threads.turns(moment):
             any_turn = True
@@ -276,7 +318,12 @@ def _judge_end(
     if stuck and "deadlock_freedom" not in broken:
         wait_for.update(threads.waits_for(moment))
         broken["deadlock_freedom"] = (f"{', '.join(stuck)} wait{'s' * (len(stuck) == 1)} for ever", way)
-    if not stuck and program.at_end is not None and "claim" not in broken and not program.at_end(memory):
+    if (
+        not stuck
+        and program.at_end is not None
+        and "claim" not in broken
+        and not _asked(program.at_end, memory, "at_end")
+    ):
         plain = {name: memory[name] for name in threads.objects if _is_variable(program.shared[name])}
         values = ", ".join(f"{name} is {value}" for name, value in plain.items())
         broken["claim"] = (f"expected {program.claim}, and {values}", way)
@@ -298,6 +345,22 @@ def _way(parents: Any, number: int) -> tuple[Turn, ...]:
         number, turn = parents[number]
         way.append(turn)
     return tuple(way[::-1])
+
+
+def _asked(claim: Callable[[Mapping[str, Any]], bool], memory: Mapping[str, Any], name: str) -> bool:
+    try:
+        return claim(memory)
+    except VezError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise blame_function(error, claim, f"in {name}") from error
+
+
+def _must_stay(value: Any, words: str) -> None:
+    try:
+        hash(value)
+    except TypeError as error:
+        raise ProtocolBug(f"{words}: a value that can change in place", hint="use a tuple or a frozenset") from error
 
 
 def _first_value(kind: Any) -> Any:

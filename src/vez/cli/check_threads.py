@@ -14,7 +14,8 @@ from rich.table import Table
 from vez.check.threads import Found, Turn, explore
 from vez.cli.app import EXIT_BROKEN
 from vez.cli.output import console, print_json, write_file
-from vez.errors import BadData, MissingFile, Misuse, UnknownName
+from vez.errors import BadData, MissingFile, Misuse, UnknownName, VezError
+from vez.sim.blame import blame_function
 from vez.threads import Program
 from vez.threads.programs import PROGRAMS
 
@@ -32,6 +33,10 @@ def load_program(name: str, settings: dict[str, Any]) -> Program:
         program = maker(**settings)
     except TypeError as error:
         raise Misuse(f"{name}: {error}", hint="its settings are the function's arguments: --set rounds=2") from error
+    except VezError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise blame_function(error, maker, "making the program") from error
     if not isinstance(program, Program):
         raise BadData(f"{name} returned a {type(program).__name__}, expected a vez.threads.Program")
     return program

@@ -39,10 +39,16 @@ class World(msgspec.Struct, frozen=True):
     budget: Budget = Budget()
     amnesia: bool = False
     without: Assumption | None = None
+    parameters: dict[str, str] = {}
+    only: str = ""
+    """The one algorithm that has these parameters; empty where the world is for all."""
+    patience: int = 1
+    """By how much the limit of states is larger here."""
 
 
+PATIENT = 4
 WORLDS = (
-    World("nothing goes wrong", ""),
+    World("nothing goes wrong", "", patience=PATIENT),
     World("1 crash", "--crashes 1", Budget(crashes=1)),
     World("1 crash, back with its memory", "--crashes 1 --recoveries 1", Budget(crashes=1, recoveries=1)),
     World(
@@ -54,6 +60,17 @@ WORLDS = (
     World("no bounds on time", "--without known_bounds", without=Assumption.KNOWN_BOUNDS),
     World("a stay may be long", "--without bounded_stay", without=Assumption.BOUNDED_STAY),
     World("1 wrong suspicion", "--without perfect_detector", without=Assumption.PERFECT_DETECTOR),
+    *(
+        World(
+            f"1 wrong suspicion, elected by {election}",
+            f"--set election={election} --without perfect_detector",
+            without=Assumption.PERFECT_DETECTOR,
+            parameters={"election": election},
+            only="elected-coordinator",
+            patience=PATIENT,
+        )
+        for election in ("bully", "majority")
+    ),
 )
 
 
@@ -107,12 +124,12 @@ def configurations(name: str, algorithm: type[Process]) -> Iterator[tuple[World,
     scenario = Scenario(algorithm=name, n=n, edges=edges)
     bounds, capacity = BOUNDS.get(name, ({}, 0))
     for world in WORLDS:
-        if world.without is None or world.without in algorithm.assumes:
+        if world.only in ("", name) and (world.without is None or world.without in algorithm.assumes):
             without = (str(world.without),) if world.without else ()
             yield (
                 world,
                 Configuration(
-                    scenario,
+                    scenario.but(parameters=world.parameters),
                     algorithm,
                     budget=world.budget,
                     amnesia=world.amnesia,
@@ -136,7 +153,7 @@ def verify(
         for world, configuration in configurations(name, algorithm):
             if watch is not None:
                 watch(f"{name}: {world.name}")
-            yield row(name, algorithm, world, configuration, max_states)
+            yield row(name, algorithm, world, configuration, max_states * world.patience)
 
 
 def row(name: str, algorithm: type[Process], world: World, configuration: Configuration, max_states: int) -> Row:
@@ -181,9 +198,9 @@ HEAD = """# Verdicts: every algorithm against every kind of fault
 Written by `vez verify`; do not edit. Each row is one exhaustive search: all deliveries in any order that the
 channels allow, timers, choices, and at most the faults that the row names, at any moment. One request each, or
 everybody starts an election. *holds* is said only when all states were seen; *not exhausted* means that no
-violation was found before {limit:,} states. A number of steps is that of the shortest run; `vez check` with the row's
-options prints and draws it. A world in *italics* breaks an assumption of the algorithm: what breaks there was
-never promised.
+violation was found before {limit:,} states ({patient:,} where nothing goes wrong, and in the rows that name a
+parameter). A number of steps is that of the shortest run; `vez check` with the row's options prints and draws it. A
+world in *italics* breaks an assumption of the algorithm: what breaks there was never promised.
 
 Algorithms that count or send without end are followed within the bounds that the command names; what must happen some
 day is *not judged* there. Durable fields survive a crash unless the row says *with or without*.
@@ -192,7 +209,7 @@ day is *not judged* there. Durable fields survive a crash unless the row says *w
 
 def markdown(rows: list[Row], max_states: int) -> str:
     """The table of truth as a page."""
-    parts = [HEAD.format(limit=max_states)]
+    parts = [HEAD.format(limit=max_states, patient=max_states * PATIENT)]
     for name in dict.fromkeys(row.algorithm for row in rows):
         own = [row for row in rows if row.algorithm == name]
         names = list(own[0].cells)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vez.core.io import Io
 from vez.core.process import Process
@@ -22,24 +22,51 @@ from vez.sim.node import Node
 if TYPE_CHECKING:
     from vez.sim.simulation import Simulation
 
+DEBUG = "VEZ_DEBUG=1 shows the traceback"
 Step = tuple[FrameType, int]
 _NO_FIELD = re.compile(r"'(\w+)' object has no attribute '(\w+)'")
 
 
 def blame(world: Simulation, error: BaseException) -> HandlerFailed | None:
     """The error with the handler's file and line, or None where no handler was at work."""
+
+    def when(frame: FrameType) -> str:
+        who = _who(world, frame)
+        return f"{'' if who is None else f'process {who}, '}at {world.agenda.now / US:.12g} ms"
+
+    return blame_handler(error, when, (Node, Rehearsal))
+
+
+def blame_handler(
+    error: BaseException, when: Callable[[FrameType], str], ios: tuple[type, ...]
+) -> HandlerFailed | None:
+    """The same in any world that runs handlers; `ios` are the classes that it gives them as `io`."""
     steps = list(_steps(error))
     place = next((place for place, (frame, _) in enumerate(steps) if _process(frame) is not None), None)
     if place is None:
         return None
     frame = steps[place][0]
-    file = frame.f_code.co_filename
-    line = [line for inner, line in steps[place:] if inner.f_code.co_filename == file][-1]
-    where = f"{_short(file)}:{line}: {frame.f_code.co_qualname.rpartition('<locals>.')[2]}"
-    words, hint = _words(error, type(_process(frame)).__name__)
-    who = _who(world, frame)
-    when = f"{'' if who is None else f'process {who}, '}at {world.agenda.now / US:.12g} ms"
-    return HandlerFailed(f"{where} raised {words} ({when})", hint=hint or "VEZ_DEBUG=1 shows the traceback")
+    words, hint = _words(error, type(_process(frame)).__name__, ios)
+    return HandlerFailed(f"{_where(steps[place:])} raised {words} ({when(frame)})", hint=hint or DEBUG)
+
+
+def blame_function(error: BaseException, function: Any, what: str) -> HandlerFailed:
+    """The error of a function of the user's, called in the very frame that caught it."""
+    steps = list(_steps(error))[1:]
+    code = getattr(function, "__code__", None)
+    if steps:
+        where = f"{_where(steps)} raised "
+    else:  # the call itself failed
+        where = f"{_short(code.co_filename)}:{code.co_firstlineno}: {code.co_name}: " if code is not None else ""
+    words, hint = _words(error, "", ())
+    return HandlerFailed(f"{where}{words} ({what})", hint=hint or DEBUG)
+
+
+def _where(steps: list[Step]) -> str:
+    """File, line and name: the line is the innermost in the file of the first step."""
+    code = steps[0][0].f_code
+    line = [line for inner, line in steps if inner.f_code.co_filename == code.co_filename][-1]
+    return f"{_short(code.co_filename)}:{line}: {code.co_qualname.rpartition('<locals>.')[2]}"
 
 
 def _steps(error: BaseException) -> Iterator[Step]:
@@ -64,9 +91,9 @@ def _who(world: Simulation, frame: FrameType) -> int | None:
     return next((node.me for node in world.nodes.values() if node.process is process), None)
 
 
-def _words(error: BaseException, algorithm: str) -> tuple[str, str]:
+def _words(error: BaseException, algorithm: str, ios: tuple[type, ...]) -> tuple[str, str]:
     """The error in words, and the next thing to do where it can be told."""
-    if isinstance(error, AttributeError) and error.name and isinstance(error.obj, Node | Rehearsal):
+    if isinstance(error, AttributeError) and error.name and isinstance(error.obj, ios):
         known = [name for name in vars(Io) if not name.startswith("_")]
         near = get_close_matches(error.name, known, n=1)
         hint = f"did you mean io.{near[0]}?" if near else f"io has {', '.join(known)}"

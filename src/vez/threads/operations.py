@@ -13,6 +13,8 @@ from typing import Any, dataclass_transform
 
 import msgspec
 
+from vez.errors import BadDeclaration
+
 
 @dataclass_transform(frozen_default=True)
 class Operation(msgspec.Struct, frozen=True):
@@ -111,6 +113,25 @@ class Program(msgspec.Struct, frozen=True):
     always: Callable[[Mapping[str, Any]], bool] | None = None
     """What must be true at every moment."""
     invariant: str = ""
+
+    def __post_init__(self) -> None:
+        for what, given in (("shared", self.shared), ("threads", self.threads)):
+            if not isinstance(given, Mapping):
+                raise BadDeclaration(
+                    f"Program: {what} is a {type(given).__name__}, expected a mapping from names",
+                    hint="Program(shared, threads)",
+                )
+        for name, body in self.threads.items():
+            if not callable(body):
+                raise BadDeclaration(
+                    f"Program: thread {name!r} is {body!r}, expected a function that yields what it does",
+                    hint="Program(shared, threads), in this order",
+                )
+        for what, claim in (("at_end", self.at_end), ("always", self.always)):
+            if claim is not None and not callable(claim):
+                raise BadDeclaration(
+                    f"Program: {what} is {claim!r}, expected a function", hint="lambda memory: memory['x'] == 2"
+                )
 
 
 def read(name: str) -> Read:
