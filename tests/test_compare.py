@@ -94,6 +94,11 @@ def test_elections_under_faults() -> None:
     assert rows["franklin"]["crash_messages"].text == "none"
     assert rows["luis"]["crash_time"].value == 2  # when the detector speaks
     assert rows["majority"]["loss"].value == 20
+    # No message of `luis` can be lost, and a detector that cannot see across the cut is not the perfect one it needs.
+    assert rows["luis"]["loss"].text == "–"
+    assert rows["luis"]["partition"].text == "2, one when healed"
+    assert rows["luis"]["partition"].passed is None
+    assert rows["luis"]["partition"].claim == ""
 
 
 @pytest.mark.parametrize("name", ["franklin", "tournament", "dolev-klawe-rodeh", "itai-rodeh", "yoyo"])

@@ -31,7 +31,7 @@ from vez.properties.election import leader, uniqueness
 from vez.properties.history import History
 from vez.properties.verdict import Status
 from vez.sim import Scenario, simulate
-from vez.sim.scenario import Crash, Elect, Network, Partition
+from vez.sim.scenario import Crash, Elect, Network, Partition, Suspicion
 
 METRICS = (
     Metric("one_starter", "one starts", "messages when one process starts, from the best to the worst place for it"),
@@ -65,6 +65,8 @@ SETTLED_MS = 400.0
 """Some do not start before a patience of some tens of ms is over."""
 MOST_EVENTS = 5_000_000
 GROWTH_SEEDS = 3
+DETECTION_MS = 2.0
+"""How long after a cut, or its healing, detectors speak: as after a crash."""
 SOON_MS = 120.0
 """Where everybody hears everybody directly, all is over by then, however many they are."""
 
@@ -244,27 +246,51 @@ class _Scenes:
 
     def loss(self) -> Figure:
         """A tenth of the messages is lost."""
-        good, two = 0, 0
+        good, two, sent = 0, 0, 0
         for seed in range(self.runs):
-            history = History(self.trace(seed=seed, network=Network(loss=0.1)))
+            trace = self.trace(seed=seed, network=Network(loss=0.1))
+            history = History(trace)
             broken = uniqueness(history).status is Status.BROKEN
             two += broken
             good += not broken and self._done(history)
-        bears = Assumption.RELIABLE not in self.algorithm.assumes and Property.UNIQUENESS in self.algorithm.guarantees
+            sent += any(isinstance(event, Sent) for event in trace.events)
+        if not sent:
+            return Figure(None)  # nothing was there to be lost: all the talking is the detector's
         remark = f"{good}/{self.runs}" + (f", two in {two}" if two else "")
-        return Figure(float(good), claim="never two" if bears else "", passed=not two if bears else None, remark=remark)
+        claim, passed = ("never two", not two) if self.bears else ("", None)
+        return Figure(float(good), claim=claim, passed=passed, remark=remark)
 
     def partition(self) -> Figure:
-        """Two halves, the smaller identifiers and the larger, from the start on."""
+        """Two halves, the smaller identifiers and the larger, from the start on; detectors cannot see across either."""
         half = tuple(range(1, self.n // 2 + 1))
-        apart = Partition(at_ms=0, until_ms=self.settled_ms / 2, groups=(half,))
-        history = History(self.trace(partition=(apart,)))
+        rest = tuple(range(self.n // 2 + 1, self.n + 1))
+        healed_ms = self.settled_ms / 2
+        apart = Partition(at_ms=0, until_ms=healed_ms, groups=(half,))
+        details: dict[str, Any] = {"partition": (apart,)}
+        if self.only_detector:
+            pairs = [pair for one in half for other in rest for pair in ((one, other), (other, one))]
+            details["suspect"] = tuple(
+                Suspicion(process=process, peer=peer, at_ms=DETECTION_MS, until_ms=healed_ms + DETECTION_MS)
+                for process, peer in pairs
+            )
+        history = History(self.trace(**details))
         broken = uniqueness(history).status is Status.BROKEN
-        bears = Assumption.RELIABLE not in self.algorithm.assumes and Property.UNIQUENESS in self.algorithm.guarantees
         count = _at_once(history)
         healed = ", one when healed" if count > 1 and leader(history) is not None else ""
-        claim = "never two of a term" if bears else ""
-        return Figure(float(count), claim=claim, passed=not broken if bears else None, remark=f"{count}{healed}")
+        claim, passed = ("never two of a term", not broken) if self.bears else ("", None)
+        return Figure(float(count), claim=claim, passed=passed, remark=f"{count}{healed}")
+
+    @property
+    def bears(self) -> bool:
+        """Whether loss and partitions are within what the algorithm promises to bear."""
+        excluded = {Assumption.RELIABLE, Assumption.PERFECT_DETECTOR} & set(self.algorithm.assumes)
+        return not excluded and Property.UNIQUENESS in self.algorithm.guarantees
+
+    @property
+    def only_detector(self) -> bool:
+        """Whether a perfect detector is relied on instead of channels: a cut then shows only in its mistakes."""
+        assumes = self.algorithm.assumes
+        return Assumption.PERFECT_DETECTOR in assumes and Assumption.RELIABLE not in assumes
 
     def _done(self, history: History) -> bool:
         """One leads; and all name it, where the algorithm promises that they will."""
