@@ -170,6 +170,13 @@ def test_growth_goes_to_a_chart(tmp_path: Path, capsys: pytest.CaptureFixture[st
     arguments = ["compare", "mutex", "-n", "4", "-n", "9", "-a", "lamport", "-a", "raymond"]
     assert run([*arguments, "-o", str(path)]) == 0
     assert "lamport" in path.read_text(encoding="utf-8")
+    assert "figures are as their formulas say" in capsys.readouterr().out  # the table is printed all the same
+    assert run([*arguments, "-o", str(path), "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["rows"]) == 4
+    assert run([*arguments, "--growth", "-o", str(path)]) == 0
+    assert capsys.readouterr().out == ""
+    assert run(["compare", "election", "-a", "chang-roberts", "-n", "400", "--growth", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["chang-roberts"][0]["n"] == 400  # more than a table takes
     assert run([*arguments, "--growth"]) == 0
     assert "● lamport" in capsys.readouterr().out
     assert run([*arguments, "--growth", "--json"]) == 0
@@ -198,6 +205,12 @@ def test_table_json_and_exit_code(capsys: pytest.CaptureFixture[str], monkeypatc
         (["mutex", "-n", "3"], "expected 4 to 300"),
         (["mutex", "-a", "bully"], "unknown mutex algorithm 'bully'"),
         (["mutexes"], "mutexes"),
+        (["mutex", "-n", "3"], "fewer than 4 leave nobody to wait"),
+        (["mutex", "-n", "301"], "more than 300 take too long"),
+        (["election", "-a", "bully", "-n", "100000"], "--growth counts the messages alone, up to 10,000"),
+        (["election", "-a", "bully", "-n", "100000", "--growth"], "10,000 is the most"),
+        (["mutex", "--json", "--markdown"], "--markdown and --json exclude each other"),
+        (["mutex", "--growth", "--markdown"], "--markdown and --growth exclude each other"),
     ],
 )
 def test_wrong_use(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
