@@ -8,10 +8,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from vez.algorithms import find
 from vez.analysis import compare_election, compare_mutex
 from vez.analysis.figure import between, exactly, figure
 from vez.analysis.formulas import ELECTION, MUTEX, election_formulas, graph_edges, mutex_formulas
+from vez.analysis.rounds import rounds
 from vez.cli.app import run
+from vez.sim import Scenario, simulate
 
 NAMES = compare_mutex.names()
 
@@ -91,6 +94,46 @@ def test_elections_under_faults() -> None:
     assert rows["franklin"]["crash_messages"].text == "none"
     assert rows["luis"]["crash_time"].value == 2  # when the detector speaks
     assert rows["majority"]["loss"].value == 20
+    # No message of `luis` can be lost, and a detector that cannot see across the cut is not the perfect one it needs.
+    assert rows["luis"]["loss"].text == "–"
+    assert rows["luis"]["partition"].text == "2, one when healed"
+    assert rows["luis"]["partition"].passed is None
+    assert rows["luis"]["partition"].claim == ""
+
+
+@pytest.mark.parametrize("name", ["franklin", "tournament", "dolev-klawe-rodeh", "itai-rodeh", "yoyo"])
+def test_rounds_are_measured_beside_their_formula(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = compare_election.compare(name, 8).figures["rounds"]
+    assert found.passed
+    assert found.least is not None
+    assert found.least >= 1
+    wrong = exactly("0.5", 0.5)
+    formulas = election_formulas(name)
+    field = "rounds" if formulas.rounds else "mean_rounds"
+    monkeypatch.setitem(ELECTION, name, msgspec.structs.replace(formulas, **{field: wrong}))
+    assert compare_election.compare(name, 8).figures["rounds"].passed is False
+
+
+def test_the_worst_arrangement_takes_all_rounds() -> None:
+    """Of 8 in the order of a bit-reversal every second one survives a round: 3 rounds, and the leader's last."""
+    ids = (1, 5, 3, 7, 2, 6, 4, 8)
+    for name in ("franklin", "dolev-klawe-rodeh"):
+        trace = simulate(Scenario(algorithm=name, ids=ids), find(name)).trace
+        assert trace is not None
+        assert rounds(name, trace) == 4
+    doubled = simulate(Scenario(algorithm="tournament", n=8), find("tournament")).trace
+    assert doubled is not None
+    assert rounds("tournament", doubled) == 4  # horizons of 1, 2, 4 and 8
+    assert rounds("bully", doubled) is None
+    assert compare_election.compare("bully", 4).figures["rounds"].text == "–"
+
+
+def test_a_graph_has_several_sources_on_some_arrangement() -> None:
+    """On the rising one the smallest is the only source, and one round would be all that is ever seen."""
+    found = compare_election.compare("yoyo", 9).figures
+    assert found["rounds"].least == 1
+    assert found["rounds"].most == 3
+    assert found["all_start"].passed
 
 
 def test_growth_of_elections() -> None:
@@ -127,6 +170,13 @@ def test_growth_goes_to_a_chart(tmp_path: Path, capsys: pytest.CaptureFixture[st
     arguments = ["compare", "mutex", "-n", "4", "-n", "9", "-a", "lamport", "-a", "raymond"]
     assert run([*arguments, "-o", str(path)]) == 0
     assert "lamport" in path.read_text(encoding="utf-8")
+    assert "figures are as their formulas say" in capsys.readouterr().out  # the table is printed all the same
+    assert run([*arguments, "-o", str(path), "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["rows"]) == 4
+    assert run([*arguments, "--growth", "-o", str(path)]) == 0
+    assert capsys.readouterr().out == ""
+    assert run(["compare", "election", "-a", "chang-roberts", "-n", "400", "--growth", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["chang-roberts"][0]["n"] == 400  # more than a table takes
     assert run([*arguments, "--growth"]) == 0
     assert "● lamport" in capsys.readouterr().out
     assert run([*arguments, "--growth", "--json"]) == 0
@@ -155,6 +205,12 @@ def test_table_json_and_exit_code(capsys: pytest.CaptureFixture[str], monkeypatc
         (["mutex", "-n", "3"], "expected 4 to 300"),
         (["mutex", "-a", "bully"], "unknown mutex algorithm 'bully'"),
         (["mutexes"], "mutexes"),
+        (["mutex", "-n", "3"], "fewer than 4 leave nobody to wait"),
+        (["mutex", "-n", "301"], "more than 300 take too long"),
+        (["election", "-a", "bully", "-n", "100000"], "--growth counts the messages alone, up to 10,000"),
+        (["election", "-a", "bully", "-n", "100000", "--growth"], "10,000 is the most"),
+        (["mutex", "--json", "--markdown"], "--markdown and --json exclude each other"),
+        (["mutex", "--growth", "--markdown"], "--markdown and --growth exclude each other"),
     ],
 )
 def test_wrong_use(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -88,6 +88,10 @@ def test_the_smallest_m_is_the_smallest(n: int, p: Fraction, power: int) -> None
         ("1e-4", Fraction(1, 10000)),
         ("3/3600", Fraction(1, 1200)),
         (".5", Fraction(1, 2)),
+        ("1e-99", Fraction(1, 10**99)),
+        ("-0", Fraction(0)),
+        ("0e-999999999", Fraction(0)),
+        ("100000e-104", Fraction(1, 10**99)),
     ],
 )
 def test_chances_are_read_exactly(text: str, value: Fraction) -> None:
@@ -99,6 +103,24 @@ def test_chances_are_read_exactly(text: str, value: Fraction) -> None:
 )
 def test_other_chances_are_refused(text: str) -> None:
     with pytest.raises(BadData):
+        parse_chance(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("-0.1", "is below 0"),
+        ("1e-100", "is too small: less than 1e-99"),
+        ("1e-400", "is too small"),
+        ("1e-999999999", "is too small"),
+        ("1e400", "is above 1"),
+        ("1e999999999", "is above 1"),
+        ("1.5", "is above 1"),
+        ("0." + "0" * 80 + "1", "longer than 60 characters"),
+    ],
+)
+def test_a_refusal_says_what_is_wrong_with_the_chance(text: str, words: str) -> None:
+    with pytest.raises(BadData, match=words):
         parse_chance(text)
 
 
@@ -199,4 +221,8 @@ def test_what_never_happens_has_no_chart(tmp_path: Path, capsys: pytest.CaptureF
 
 def test_nothing_reaches_an_impossible_wish(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["quorum", "-n", "3", "-p", "0.5", "--want", "1e-9"]) == 0
-    assert "No m gives" in capsys.readouterr().out
+    assert capsys.readouterr().out.startswith("No m gives")
+    assert run(["quorum", "-n", "3", "-m", "2", "-p", "0.5", "--want", "0"]) == 0
+    words = capsys.readouterr().out
+    assert words.startswith("No m gives P_v ≤ 0: ")
+    assert "m = 2 permissions" in words

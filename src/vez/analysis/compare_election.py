@@ -4,7 +4,7 @@ Messages include the announcement, and probes to the dead; messages to oneself a
 never falls silent (heartbeats, groups that look around), messages count until everybody has its leader.
 
     one starter   each process in turn, on several arrangements of the identifiers
-    all start     at once, on many arrangements: rings care for the order
+    all start     at once, on many arrangements: rings and graphs care for the order
     after a crash the leader stops; where no detector wakes the others, the smallest of them is asked to elect
     loss          a tenth of all messages is lost, several seeds
     partition     two halves from the start, healed later: how many lead at once in the meantime
@@ -18,22 +18,26 @@ from math import log
 from random import Random
 from typing import Any
 
+from msgspec.structs import replace
+
 from vez.algorithms import ALGORITHMS, find
 from vez.analysis.figure import Figure, Metric, Row, figure, spread
 from vez.analysis.formulas import ElectionFormulas, election_formulas, graph_edges
-from vez.core import Assumption, Complete, Election, Graph, Property
+from vez.analysis.rounds import rounds
+from vez.core import Assumption, Complete, Election, Graph, Grid, Property
 from vez.core.process import PARAMETER, marked
 from vez.core.trace import Elected, Sent, Trace
 from vez.properties.election import leader, uniqueness
 from vez.properties.history import History
 from vez.properties.verdict import Status
 from vez.sim import Scenario, simulate
-from vez.sim.scenario import Crash, Elect, Network, Partition
+from vez.sim.scenario import Crash, Elect, Network, Partition, Suspicion
 
 METRICS = (
     Metric("one_starter", "one starts", "messages when one process starts, from the best to the worst place for it"),
     Metric("all_start", "all start", "messages when all start at once, on the best and the worst arrangement tried"),
     Metric("mean", "mean", "their mean over random arrangements"),
+    Metric("rounds", "rounds", "rounds or phases, the leader's last among them, all starting"),
     Metric("time", "time", "message times until the last process names its leader, all starting"),
     Metric("size", "size", "values in the largest message"),
     Metric("leaders", "leaders", "how many led at once when all started"),
@@ -61,6 +65,8 @@ SETTLED_MS = 400.0
 """Some do not start before a patience of some tens of ms is over."""
 MOST_EVENTS = 5_000_000
 GROWTH_SEEDS = 3
+DETECTION_MS = 2.0
+"""How long after a cut, or its healing, detectors speak: as after a crash."""
 SOON_MS = 120.0
 """Where everybody hears everybody directly, all is over by then, however many they are."""
 
@@ -121,7 +127,9 @@ class _Scenes:
         self.runs = max(LEAST_ARRANGEMENTS, min(RUNS, PROCESSES_TO_SEE // n))
 
     def trace(self, **details: Any) -> Trace:
-        edges = graph_edges(self.n) if self.algorithm.topology is Graph else ()
+        places = details.get("ids", tuple(range(1, self.n + 1)))
+        graph = graph_edges(self.n) if self.on_graph else ()
+        edges = tuple((places[one - 1], places[other - 1]) for one, other in graph)
         base = Scenario(algorithm=self.name, n=None if "ids" in details else self.n, edges=edges)
         trace = simulate(base.but(until_ms=self.settled_ms).but(**details), self.algorithm).trace
         if trace is None:
@@ -132,6 +140,11 @@ class _Scenes:
     def on_ring(self) -> bool:
         """Whether the processes stand in a ring, whose elections fall silent by themselves."""
         return "ring" in self.algorithm.topology.name
+
+    @property
+    def on_graph(self) -> bool:
+        """Whether the algorithm takes any connected graph."""
+        return self.algorithm.topology in (Graph, Grid)
 
     def count(self, ids: tuple[int, ...]) -> int | None:
         """The messages when all start; None if that does not come to an end in reasonable time."""
@@ -146,9 +159,9 @@ class _Scenes:
         return self.messages(trace) if done else None
 
     def arrangements(self, random: int) -> list[tuple[int, ...]]:
-        """Rising, falling, and so many by chance; only rings care."""
+        """Rising, falling, and so many by chance; only rings and graphs care."""
         rising = tuple(range(1, self.n + 1))
-        if not self.on_ring:
+        if not self.on_ring and not self.on_graph:
             return [rising]
         found = [rising, rising[::-1]]
         for seed in range(random):
@@ -191,10 +204,23 @@ class _Scenes:
             "one_starter": figure(alone, f.one_starter, n),
             "all_start": figure(together, f.all_start, n),
             "mean": figure(by_chance, f.mean, n, mean_only=True),
+            "rounds": self.rounds(),
             "time": figure(times, f.time, n),
             "size": figure([max(sizes)], f.size, n),
             "leaders": figure([float(max(_at_once(History(trace)) for trace in self.together))], f.leaders, n),
         }
+
+    def rounds(self) -> Figure:
+        """Of all that started together; where only chance bounds them, the claim is on their mean."""
+        counts = [rounds(self.name, trace) for trace in self.together]
+        values = [float(count) for count in counts if count is not None]
+        claim, mean_claim = self.formulas.rounds, self.formulas.mean_rounds
+        found = figure(values, claim, self.n)
+        if mean_claim is None:
+            return found
+        mean = figure(values, mean_claim, self.n, mean_only=True)
+        remark = f"{found.text}, mean {mean.text}"
+        return replace(found, claim=mean.claim, passed=mean.passed, remark=remark)
 
     def crash(self) -> dict[str, Figure]:
         """The leader stops after all is settled; does somebody live lead all in the end?"""
@@ -220,27 +246,51 @@ class _Scenes:
 
     def loss(self) -> Figure:
         """A tenth of the messages is lost."""
-        good, two = 0, 0
+        good, two, sent = 0, 0, 0
         for seed in range(self.runs):
-            history = History(self.trace(seed=seed, network=Network(loss=0.1)))
+            trace = self.trace(seed=seed, network=Network(loss=0.1))
+            history = History(trace)
             broken = uniqueness(history).status is Status.BROKEN
             two += broken
             good += not broken and self._done(history)
-        bears = Assumption.RELIABLE not in self.algorithm.assumes and Property.UNIQUENESS in self.algorithm.guarantees
+            sent += any(isinstance(event, Sent) for event in trace.events)
+        if not sent:
+            return Figure(None)  # nothing was there to be lost: all the talking is the detector's
         remark = f"{good}/{self.runs}" + (f", two in {two}" if two else "")
-        return Figure(float(good), claim="never two" if bears else "", passed=not two if bears else None, remark=remark)
+        claim, passed = ("never two", not two) if self.bears else ("", None)
+        return Figure(float(good), claim=claim, passed=passed, remark=remark)
 
     def partition(self) -> Figure:
-        """Two halves, the smaller identifiers and the larger, from the start on."""
+        """Two halves, the smaller identifiers and the larger, from the start on; detectors cannot see across either."""
         half = tuple(range(1, self.n // 2 + 1))
-        apart = Partition(at_ms=0, until_ms=self.settled_ms / 2, groups=(half,))
-        history = History(self.trace(partition=(apart,)))
+        rest = tuple(range(self.n // 2 + 1, self.n + 1))
+        healed_ms = self.settled_ms / 2
+        apart = Partition(at_ms=0, until_ms=healed_ms, groups=(half,))
+        details: dict[str, Any] = {"partition": (apart,)}
+        if self.only_detector:
+            pairs = [pair for one in half for other in rest for pair in ((one, other), (other, one))]
+            details["suspect"] = tuple(
+                Suspicion(process=process, peer=peer, at_ms=DETECTION_MS, until_ms=healed_ms + DETECTION_MS)
+                for process, peer in pairs
+            )
+        history = History(self.trace(**details))
         broken = uniqueness(history).status is Status.BROKEN
-        bears = Assumption.RELIABLE not in self.algorithm.assumes and Property.UNIQUENESS in self.algorithm.guarantees
         count = _at_once(history)
         healed = ", one when healed" if count > 1 and leader(history) is not None else ""
-        claim = "never two of a term" if bears else ""
-        return Figure(float(count), claim=claim, passed=not broken if bears else None, remark=f"{count}{healed}")
+        claim, passed = ("never two of a term", not broken) if self.bears else ("", None)
+        return Figure(float(count), claim=claim, passed=passed, remark=f"{count}{healed}")
+
+    @property
+    def bears(self) -> bool:
+        """Whether loss and partitions are within what the algorithm promises to bear."""
+        excluded = {Assumption.RELIABLE, Assumption.PERFECT_DETECTOR} & set(self.algorithm.assumes)
+        return not excluded and Property.UNIQUENESS in self.algorithm.guarantees
+
+    @property
+    def only_detector(self) -> bool:
+        """Whether a perfect detector is relied on instead of channels: a cut then shows only in its mistakes."""
+        assumes = self.algorithm.assumes
+        return Assumption.PERFECT_DETECTOR in assumes and Assumption.RELIABLE not in assumes
 
     def _done(self, history: History) -> bool:
         """One leads; and all name it, where the algorithm promises that they will."""

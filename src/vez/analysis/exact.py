@@ -12,23 +12,37 @@ from vez.errors import BadData
 MAX_TEXT = 60
 MAX_DIGITS = 100
 """Of a chance's denominator: sums of a thousand powers of it must stay quick."""
-_FORM = re.compile(r"^\s*(\d+(?:\.\d*)?|\.\d+)(?:e([+-]?\d{1,3}))?\s*(?:/\s*(\d+(?:\.\d*)?)\s*)?$", re.IGNORECASE)
+LEAST = f"1e-{MAX_DIGITS - 1}"
+"""The least chance but 0 with so few digits."""
+MAX_POWER = MAX_DIGITS + 2 * MAX_TEXT
+"""Beyond it no digits before the `e`, and no divisor after it, bring a chance back within bounds."""
+_FORM = re.compile(r"^\s*(-?)(\d+(?:\.\d*)?|\.\d+)(?:e([+-]?\d+))?\s*(?:/\s*(\d+(?:\.\d*)?)\s*)?$", re.IGNORECASE)
 
 
 def parse_chance(text: str, what: str = "probability") -> Fraction:
     """A chance exactly as written: `0.0001`, `1e-4` or `3/3600`."""
     hint = "write it as 0.0001, 1e-4 or 3/3600"
-    found = _FORM.match(text) if len(text) <= MAX_TEXT else None
+    if len(text) > MAX_TEXT:
+        raise BadData(f"{what} {text[:MAX_TEXT]!r}… is longer than {MAX_TEXT} characters", hint=hint)
+    found = _FORM.match(text)
     if found is None:
-        raise BadData(f"{what} {text[:MAX_TEXT]!r} is not a number", hint=hint)
-    number, exponent, divisor = found.groups()
-    value = Fraction(Decimal(number)) * Fraction(10) ** int(exponent or 0)
+        raise BadData(f"{what} {text!r} is not a number", hint=hint)
+    sign, number, exponent, divisor = found.groups()
+    if sign and Decimal(number):
+        raise BadData(f"{what} {text!r} is below 0", hint=hint)
+    power = int(exponent or 0)
+    if abs(power) > MAX_POWER and Decimal(number):
+        size = f"too small: less than {LEAST}" if power < 0 else "above 1"
+        raise BadData(f"{what} {text!r} is {size}", hint=hint if power > 0 else "0 stands for never")
+    value = Fraction(Decimal(number)) * Fraction(10) ** (power if Decimal(number) else 0)
     if divisor is not None:
         if not Decimal(divisor):
             raise BadData(f"{what} {text!r} divides by zero", hint=hint)
         value /= Fraction(Decimal(divisor))
     if value > 1:
         raise BadData(f"{what} {text!r} is above 1", hint=hint)
+    if 0 < value < Fraction(LEAST):
+        raise BadData(f"{what} {text!r} is too small: less than {LEAST}", hint="0 stands for never")
     if len(str(value.denominator)) > MAX_DIGITS:
         raise BadData(f"{what} {text!r} has more than {MAX_DIGITS} digits", hint="round it")
     return value

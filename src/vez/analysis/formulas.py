@@ -194,6 +194,9 @@ class ElectionFormulas(msgspec.Struct, frozen=True, kw_only=True):
     one_starter: Claim | None = None
     all_start: Claim | None = None
     mean: Claim | None = None
+    rounds: Claim | None = None
+    mean_rounds: Claim | None = None
+    """Where luck alone ends them, so that no number of rounds is the largest."""
     time: Claim | None = None
     size: Claim | None = None
     leaders: Claim | None = exactly("1", 1)
@@ -243,20 +246,25 @@ ELECTION: dict[str, ElectionFormulas] = {
     ),
     "franklin": ElectionFormulas(
         **_both("5N to 2N(⌊log₂ N⌋+1)+N", lambda n: 5 * n, lambda n: 2 * n * n.bit_length() + n),
+        rounds=between("≤ ⌊log₂ N⌋+1", 2, lambda n: n.bit_length()),
     ),
     "tournament": ElectionFormulas(
         **_both("≤ 8N(1+⌈log₂ N⌉)+N", lambda n: 3 * n, lambda n: 8 * n * (1 + _log(n)) + n),
+        rounds=between("≤ ⌈log₂ N⌉+1", 1, lambda n: _log(n) + 1),
     ),
     "dolev-klawe-rodeh": ElectionFormulas(
         **_both("≤ 2N⌊log₂ N⌋+2N", lambda n: 3 * n, lambda n: 2 * n * (n.bit_length() - 1) + 2 * n),
+        rounds=between("≤ ⌊log₂ N⌋+1", 2, lambda n: n.bit_length()),
         size=between("1", 1, 2),
     ),
     "itai-rodeh": ElectionFormulas(
         one_starter=between("≥ 2N", lambda n: 2 * n, math.inf),
         mean=between("O(N log N)", lambda n: 2 * n, lambda n: 3 * n * math.log2(n) + n),
+        mean_rounds=between("mean ≤ e·N/(N−1)", 1, lambda n: math.e * n / (n - 1)),
     ),
     "yoyo": ElectionFormulas(
         **_both("≤ 2m(⌈log₂ N⌉+3)", 0, lambda n: 2 * len(graph_edges(n)) * (_log(n) + 3)),
+        rounds=between("≤ ⌈log₂ N⌉+1", 1, lambda n: _log(n) + 1),
     ),
     "bully": ElectionFormulas(
         # All live: N(N−1)/2 questions, as many answers, N−1 announcements, and one more to each who asks the leader.

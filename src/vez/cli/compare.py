@@ -41,7 +41,10 @@ STYLES = {True: "green", False: "bold red", None: "default"}
     help="Draw how the messages grow with N: up to 256 (elections on rings: 10,000), or as -n says.",
 )
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write that chart to a file, as SVG."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write that chart to a file, as SVG; without --growth, beside the table.",
 )
 @click.option("--markdown", is_flag=True, help="Print the table as Markdown.")
 @json_option
@@ -62,12 +65,25 @@ def compare(
       vez compare election -n 16
       vez compare mutex --growth -o growth.svg
     """
+    if markdown and (as_json or growth):
+        other = "--json" if as_json else "--growth"
+        raise Misuse(f"--markdown and {other} exclude each other", hint="give one of them")
     module = KINDS[kind]
     names = _names(module, kind, only)
-    _check(ns)
-    if growth or output:
-        return _growth(module, names, ns or module.GROWTH_NS, output, as_json)
-    sizes = ns or (DEFAULT_N,)
+    _check(ns, max(MOST_N, *module.GROWTH_NS), growth)
+    if growth:
+        _growth(module, names, ns or module.GROWTH_NS, output, as_json)
+        return 0
+    rows = _table(module, kind, names, ns or (DEFAULT_N,), markdown, as_json)
+    if output:
+        _growth(module, names, ns or module.GROWTH_NS, output, as_json=False)
+    return 0 if all(row.passed for row in rows) else EXIT_BROKEN
+
+
+def _table(
+    module: Any, kind: str, names: list[str], sizes: tuple[int, ...], markdown: bool, as_json: bool
+) -> list[Row]:
+    """Measure, and print in the form asked for."""
     rows = []
     with progress("comparing", len(names) * len(sizes)) as step:
         for n in sizes:
@@ -81,7 +97,7 @@ def compare(
         click.echo(_markdown(module.METRICS, rows))
     else:
         _print(module.METRICS, rows, sizes, module.LEGEND)
-    return 0 if all(row.passed for row in rows) else EXIT_BROKEN
+    return rows
 
 
 def _names(module: Any, kind: str, only: tuple[str, ...]) -> list[str]:
@@ -92,13 +108,25 @@ def _names(module: Any, kind: str, only: tuple[str, ...]) -> list[str]:
     return [name for name in known if name in only] if only else known
 
 
-def _check(ns: tuple[int, ...]) -> None:
+def _check(ns: tuple[int, ...], most_growing: int, growth: bool) -> None:
+    most = most_growing if growth else MOST_N
     for n in ns:
-        if not LEAST_N <= n <= MOST_N:
-            raise Misuse(f"-n {n}: expected {LEAST_N} to {MOST_N} processes", hint="smaller ones leave nobody to wait")
+        if LEAST_N <= n <= most:
+            continue
+        if n < LEAST_N:
+            hint = f"fewer than {LEAST_N} leave nobody to wait"
+        elif growth:
+            hint = f"{most:,} is the most that a chart of the growth goes to"
+        else:
+            hint = f"more than {most} take too long for the whole table"
+            if most_growing > most:
+                hint += f"; --growth counts the messages alone, up to {most_growing:,}"
+            else:
+                hint += "; --growth draws how the messages grow up to there"
+        raise Misuse(f"-n {n}: expected {LEAST_N} to {most} processes", hint=hint)
 
 
-def _growth(module: Any, names: list[str], ns: tuple[int, ...], output: Path | None, as_json: bool) -> int:
+def _growth(module: Any, names: list[str], ns: tuple[int, ...], output: Path | None, as_json: bool) -> None:
     sizes = sorted(set(ns))
     with progress("growing", len(names) * len(sizes)) as step:
         curves = {name: module.growth(name, sizes, step) for name in names}
@@ -112,7 +140,6 @@ def _growth(module: Any, names: list[str], ns: tuple[int, ...], output: Path | N
     if any(messages for curve in curves.values() for _, messages in curve):
         chart = Chart(module.GROWTH_TITLE, Axis("N: processes", "log"), Axis(module.GROWTH_UNIT, "log"), series)
         show(chart, output, quiet=as_json)
-    return 0
 
 
 def _print(metrics: tuple[Metric, ...], rows: list[Row], sizes: tuple[int, ...], legend: str) -> None:

@@ -71,8 +71,11 @@ def quorum(
     if as_json:
         print_json(_as_json(found, others, wanted, smallest, observed))
     else:
+        if wanted is not None and smallest is None:
+            say(f"No m gives P_v ≤ {plain(wanted)}: even with m = n, that all {n} forget is more likely.")
+            click.echo("" if m else f"With m = {n}, the best there is:\n")
         _print(found, forget.strip(), forget.strip() if down is None else down.strip())
-        if wanted is not None:
+        if wanted is not None and smallest is not None:
             _print_wanted(n, wanted, smallest, chance, off)
         if observed is not None:
             _print_experiment(observed)
@@ -100,16 +103,13 @@ def _print(found: QuorumRisk, chance: str, down: str) -> None:
         say(paragraph)
 
 
-def _print_wanted(n: int, wanted: Fraction, smallest: int | None, chance: Fraction, down: Fraction) -> None:
+def _print_wanted(n: int, wanted: Fraction, smallest: int, chance: Fraction, down: Fraction) -> None:
+    at = risk(n, smallest, chance, down)
     click.echo("")
-    if smallest is None:
-        say(f"No m gives P_v ≤ {plain(wanted)}: even with m = n, that all {n} forget is more likely.")
-    else:
-        at = risk(n, smallest, chance, down)
-        say(
-            f"Smallest m with P_v ≤ {plain(wanted)}: {smallest} (P_v = {scientific(at.violation)}, quorum up "
-            f"{plain(at.available)}, at most {n - smallest} of {n} may be down)."
-        )
+    say(
+        f"Smallest m with P_v ≤ {plain(wanted)}: {smallest} (P_v = {scientific(at.violation)}, quorum up "
+        f"{plain(at.available)}, at most {n - smallest} of {n} may be down)."
+    )
 
 
 def _print_experiment(seen: Experiment) -> None:

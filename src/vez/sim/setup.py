@@ -112,7 +112,9 @@ class Setup:
             try:
                 converted[name] = msgspec.convert(value, hints[name], strict=not isinstance(value, str))
             except (msgspec.ValidationError, RecursionError) as error:
-                raise BadData(f"{what} {name} of {self.scenario.algorithm}: {error}") from error
+                choices = typing.get_args(hints[name]) if typing.get_origin(hints[name]) is typing.Literal else ()
+                hint = f"known: {', '.join(map(str, choices))}" if choices else ""
+                raise BadData(f"{what} {name} of {self.scenario.algorithm}: {error}", hint=hint) from error
             if not _is_finite(converted[name]):
                 raise BadData(
                     f"{what} {name} of {self.scenario.algorithm}: expected a finite number, found {value}",
