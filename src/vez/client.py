@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from threading import get_ident
+from itertools import count
+from threading import local
 from time import monotonic
 from types import TracebackType
 from typing import Self
@@ -17,12 +18,24 @@ from typing import Self
 from vez.engines import open_engine
 from vez.engines.base import Break, Engine, Holding, Inspection, Kind, Leader, Progress, Request
 from vez.engines.names import check_name
-from vez.errors import LockTimeout, Misuse, OwnershipLost
+from vez.errors import AlreadyHeld, LockTimeout, Misuse, OwnershipLost
 from vez.requests import check_lease, check_timeout, election_request, lock_request, semaphore_request
 
 _FOREVER = object()
 _REMEMBERED = 32
 """Grants that an object keeps before it sorts out those released without it."""
+_numbers = count(1)
+
+
+class _Owner(local):
+    """This thread's number: never used again, as the system does with its own for threads. Even; those of tasks are
+    odd."""
+
+    def __init__(self) -> None:
+        self.number = 2 * next(_numbers)
+
+
+_owner = _Owner()
 
 
 class Grant:
@@ -107,7 +120,7 @@ class Lock:
     def acquire(self, timeout: float | object | None = _FOREVER) -> Grant:
         """Wait for one's turn. `LockTimeout` when the time is over, and then nothing is left behind."""
         seconds = self._timeout if timeout is _FOREVER else check_timeout(timeout)  # type: ignore[arg-type]
-        owner = get_ident()
+        owner = _owner.number
         holding = self._engine.acquire(self._request, owner, seconds, self._progress)
         if len(self._grants) > _REMEMBERED:
             self._grants = {of: grant for of, grant in self._grants.items() if not grant.released}
@@ -118,12 +131,12 @@ class Lock:
         """The grant if it can be had at once, else nothing."""
         try:
             return self.acquire(0)
-        except LockTimeout:
+        except (LockTimeout, AlreadyHeld):
             return None
 
     def release(self) -> None:
         """Let go of what this thread holds through this object."""
-        grant = self._grants.pop(get_ident(), None)
+        grant = self._grants.pop(_owner.number, None)
         if grant is None:
             raise Misuse(f"{self.name!r} is not held by this thread through this object", hint="acquire it first")
         grant.release()
@@ -132,7 +145,7 @@ class Lock:
         return self.acquire()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        grant = self._grants.pop(get_ident(), None)
+        grant = self._grants.pop(_owner.number, None)
         if grant is not None:
             grant.release()
 
@@ -220,6 +233,8 @@ class Client:
     @contextmanager
     def lock_all(self, names: Sequence[str], *, timeout: float | None = None) -> Iterator[dict[str, Grant]]:
         """Several locks, in one canonical order so that no two callers can wait for each other; all or nothing."""
+        if isinstance(names, str):
+            raise Misuse(f"lock_all wants several names, found the text {names!r}", hint=f"for one: lock({names!r})")
         ordered = sorted({check_name(name) for name in names})
         if len(ordered) != len(names):
             raise Misuse(f"lock_all got a name twice: {', '.join(sorted(names))}")

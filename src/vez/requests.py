@@ -36,7 +36,7 @@ def election_request(name: str, weight: int, *, label: str | None, grace: float)
 
 def check_timeout(timeout: float | None) -> float | None:
     """Seconds, or nothing for as long as it takes."""
-    if timeout is not None and not timeout >= 0:
+    if timeout is not None and (not isinstance(timeout, int | float) or not timeout >= 0):
         raise Misuse(f"a timeout is a number of seconds from 0 on, found {timeout!r}", hint="None waits without end")
     return timeout
 

@@ -227,6 +227,60 @@ def test_elect_and_observe(start: Start, client: vez.Client) -> None:
     assert finish(start("elect", "x", "--for", "0"))[0] == 0
 
 
+@pytest.mark.parametrize("words", [
+    ("run", "x", "--", "true"), ("status",), ("break", "x"), ("elect", "x"), ("observe", "x", "--once"),
+])  # fmt: skip
+def test_a_space_within_one_process_is_refused(start: Start, words: tuple[str, ...]) -> None:
+    code, _, err = finish(start(*words[:1], "--url", "memory:", *words[1:]))
+    assert code == 64
+    assert "would exclude nobody" in err
+
+
+def test_one_damaged_file_does_not_hide_the_others(start: Start, client: vez.Client, tmp_path: Path) -> None:
+    home = tmp_path / "turns"
+    (home / "lock.directory").mkdir()
+    (home / "lock.link").symlink_to("nowhere")
+    (home / "lock.short").write_bytes(b"VEZTURN1")
+    with client.lock("x"):
+        code, out, _ = finish(start("status", "--json"))
+    names = {seen["name"]: seen for seen in json.loads(out)["names"]}
+    assert code == 65
+    assert len(names["x"]["holders"]) == 1
+    assert all("damaged" in names[name] for name in ("directory", "link", "short"))
+    code, out, _ = finish(start("status"))
+    assert code == 65
+    assert all(f"{name} " in out for name in ("directory", "link", "short"))
+
+
+def test_a_name_that_nobody_uses(start: Start, client: vez.Client) -> None:
+    with client.lock("x"):
+        code, out, _ = finish(start("status", "nosuch"))
+        assert (code, "for 'nosuch'" in out) == (0, True)
+        assert finish(start("break", "nosuch"))[0] == 1
+    assert client.locks() == ["x"]
+
+
+def test_run_within_run_of_the_same_name_is_refused(start: Start, client: vez.Client) -> None:
+    within = [sys.executable, "-m", "vez", "run"]
+    code, _, err = finish(start("run", "x", "--", *within, "x", "--", "true"))
+    assert (code, "within which this one was started" in err) == (64, True)
+    assert finish(start("run", "x", "--", *within, "y", "--", *within, "x", "--", "true"))[0] == 64
+    assert finish(start("run", "x", "--", *within, "--no-wait", "x", "--", "true"))[0] == 75
+    assert finish(start("run", "--semaphore", "2", "x", "--", *within, "--semaphore", "2", "x", "--", "true"))[0] == 0
+    claims = json.dumps([{"url": client.url, "kind": "lock", "name": "x", "token": 1}])
+    for claim in (claims, "[", "{}"):  # whoever claims it need not hold it
+        environment = {**os.environ, "VEZ_URL": client.url, "VEZ_HELD": claim}
+        done = subprocess.run([*within, "x", "--", "true"], env=environment, check=False)
+        assert done.returncode == 0
+
+
+def test_run_ends_its_command_when_the_file_is_removed(start: Start, client: vez.Client, tmp_path: Path) -> None:
+    process = start("run", "--kill-after", "0", "x", "--", "sleep", "60")
+    eventually(lambda: holders(client) == 1, "inside")
+    (tmp_path / "turns" / "lock.x").unlink()
+    assert finish(process)[0] == 76
+
+
 def _running(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"

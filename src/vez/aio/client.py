@@ -19,7 +19,7 @@ from weakref import WeakKeyDictionary
 from vez.engines import open_engine
 from vez.engines.base import Break, Engine, Holding, Inspection, Kind, Leader, Progress, Request
 from vez.engines.names import check_name
-from vez.errors import LockTimeout, Misuse, OwnershipLost
+from vez.errors import AlreadyHeld, LockTimeout, Misuse, OwnershipLost
 from vez.requests import check_lease, check_timeout, election_request, lock_request, semaphore_request
 
 _FOREVER = object()
@@ -30,7 +30,7 @@ _owners: WeakKeyDictionary[asyncio.Task[object], int] = WeakKeyDictionary()
 
 
 def _owner() -> int:
-    """This task's number. Small and odd, so that it is never the address by which a thread is known."""
+    """This task's number. Odd, so that it is never that of a thread."""
     task = asyncio.current_task()
     if task is None:
         raise Misuse("vez.aio must be used within a task", hint="run it with asyncio.run")
@@ -125,12 +125,19 @@ class Leadership(Grant):
         """Hand over to the candidate with this label, without a vacancy; its term."""
         self.released = True  # from here on its going is no loss
         try:
-            term = self._holding.transfer(to)
+            term = await self._transfer(to)
         except BaseException:
             self.released = False
             raise
         await self.release()
         return term
+
+    async def _transfer(self, to: str) -> int:
+        while True:
+            try:
+                return self._holding.transfer(to)
+            except BlockingIOError:  # the engine is busy for a moment, and the loop must not stand still
+                await asyncio.sleep(0.001)
 
 
 class Lock:
@@ -163,7 +170,7 @@ class Lock:
         """The grant if it can be had at once, else nothing."""
         try:
             return await self.acquire(0)
-        except LockTimeout:
+        except (LockTimeout, AlreadyHeld):
             return None
 
     async def release(self) -> None:
@@ -267,6 +274,8 @@ class Client:
     @asynccontextmanager
     async def lock_all(self, names: Sequence[str], *, timeout: float | None = None) -> AsyncIterator[dict[str, Grant]]:
         """Several locks, in one canonical order so that no two callers can wait for each other; all or nothing."""
+        if isinstance(names, str):
+            raise Misuse(f"lock_all wants several names, found the text {names!r}", hint=f"for one: lock({names!r})")
         ordered = sorted({check_name(name) for name in names})
         if len(ordered) != len(names):
             raise Misuse(f"lock_all got a name twice: {', '.join(sorted(names))}")

@@ -7,6 +7,7 @@ import getpass
 import click
 import msgspec
 
+from vez.cli.engine import engine_url
 from vez.client import connect
 from vez.engines.base import Kind
 
@@ -23,7 +24,7 @@ def break_lock(name: str, url: str | None, kind: Kind, reason: str | None, as_js
     A holder that cannot be told (a paused process) still believes in its turn: only its token, which is too old by
     then, keeps it from doing harm. Exit code 1 if nobody holds it.
     """
-    with connect(url) as client:
+    with connect(engine_url(url)) as client:
         record = client.break_lock(name, reason or f"by {getpass.getuser()} with vez break", kind)
     if as_json:
         click.echo(msgspec.json.encode(record).decode())

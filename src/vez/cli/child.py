@@ -8,10 +8,11 @@ import ctypes
 import os
 import signal
 import subprocess
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
 from vez.aio import Grant
+from vez.cli.engine import HELD
 from vez.errors import Misuse
 
 FORWARDED = (
@@ -36,8 +37,9 @@ class NotExecutable(Misuse):
 class Child:
     """A command, started anew for each grant."""
 
-    def __init__(self, command: tuple[str, ...], kill_after: float) -> None:
+    def __init__(self, command: tuple[str, ...], kill_after: float, held: Callable[[int], str]) -> None:
         self.command, self.kill_after = command, kill_after
+        self.held = held  # what we hold with that token, for a `vez run` within the command
 
     async def run(self, grant: Grant, lost: Coroutine[Any, Any, None]) -> int | None:
         """Its exit code as a shell would tell it; nothing if the grant was lost and it was ended."""
@@ -61,9 +63,11 @@ class Child:
 
     def _start(self, grant: Grant) -> subprocess.Popen[bytes]:
         environment = {**os.environ, "VEZ_LOCK": grant.name, "VEZ_TOKEN": str(grant.token)}
+        environment[HELD] = self.held(grant.token)
+        parent = os.getpid()
         try:
             return subprocess.Popen(  # noqa: S603
-                self.command, env=environment, process_group=0, preexec_fn=_die_with_parent
+                self.command, env=environment, process_group=0, preexec_fn=lambda: _die_with(parent)
             )
         except FileNotFoundError as error:
             raise NotFound(f"there is no command {self.command[0]!r}") from error
@@ -190,6 +194,9 @@ def _stopping(loop: asyncio.AbstractEventLoop, pid: int, terminal: Terminal) -> 
 _library = ctypes.CDLL(None, use_errno=True)
 
 
-def _die_with_parent() -> None:
-    """In the child: if `vez run` itself is killed its lock is free at once, so its command must not go on."""
+def _die_with(parent: int) -> None:
+    """In the child: if `vez run` itself is killed its lock is free at once, so its command must not go on. The signal
+    comes only if the parent ends after it was asked for, so look whether it was there until then."""
     _library.prctl(_SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(128 + signal.SIGKILL)

@@ -8,8 +8,8 @@ import json
 import click
 
 from vez import aio
+from vez.cli.engine import engine_url
 from vez.cli.waiting import Teller
-from vez.engines import which_url
 
 
 @click.command(short_help="Stand as a candidate, and lead until interrupted.")
@@ -28,7 +28,7 @@ def elect(
     teller = Teller(name, quiet=False, as_json=as_json)
 
     async def run() -> int:
-        async with aio.connect(which_url(url)) as client:
+        async with aio.connect(engine_url(url)) as client:
             election = client.election(name, weight=weight, label=label, timeout=seconds, on_wait=teller.waiting)
             try:
                 leadership = await election.acquire()

@@ -7,6 +7,7 @@ import sys
 import click
 import msgspec
 
+from vez.cli.engine import engine_url
 from vez.client import connect
 
 
@@ -18,7 +19,7 @@ from vez.client import connect
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
 def observe(name: str, url: str | None, once: bool, seconds: float | None, as_json: bool) -> int:
     """Print who leads the election NAME, now and at each change, until interrupted."""
-    with connect(url) as client:
+    with connect(engine_url(url)) as client:
         for leader in client.election(name).observe(seconds):
             if as_json:
                 click.echo(msgspec.json.encode({"name": name, "leader": leader}).decode())

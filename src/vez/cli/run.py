@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import click
 
 from vez import aio
 from vez.cli.child import Child
+from vez.cli.engine import Outer, engine_url, refuse_outer, with_mine
 from vez.cli.waiting import Teller
-from vez.engines import which_url
+from vez.engines.base import Kind
 from vez.errors import LockTimeout, Misuse, OwnershipLost
 
 EXIT_BUSY = 75
@@ -67,8 +68,20 @@ def run(
             return client.semaphore(name, limit, timeout=timeout, label=text, on_wait=teller.waiting, grace=grace)
         return client.lock(name, timeout=timeout, shared=shared, label=text, on_wait=teller.waiting, grace=grace)
 
+    kind: Kind = "election" if leader else "lock" if limit is None else "semaphore"
+
+    async def inside() -> int:
+        async with aio.connect(engine_url(url)) as client:
+            if not no_wait:
+                refuse_outer(client.engine, kind, name, limit or 1)
+
+            def held(token: int) -> str:
+                return with_mine(Outer(client.url, kind, name, token))
+
+            return await _run(lambda: made(client), Child(command, kill_after, held), teller, again=leader)
+
     try:
-        return asyncio.run(_run(made, url, Child(command, kill_after), teller, again=leader))
+        return asyncio.run(inside())
     except LockTimeout as error:
         teller.busy(error)
         if busy_code == EXIT_BUSY and not as_json:
@@ -76,22 +89,21 @@ def run(
         return busy_code
 
 
-async def _run(made: object, url: str | None, child: Child, teller: Teller, *, again: bool) -> int:
-    async with aio.connect(which_url(url)) as client:
-        while True:
-            lock: aio.Lock = made(client)  # type: ignore[operator]
-            async with _granted(lock, teller) as grant:
-                teller.granted(grant.token)
-                code = await child.run(grant, lost=grant.wait_lost())
-            if code is not None:
-                teller.ended(code)
-                return code
-            teller.lost(grant.token)
-            if not again:
-                raise OwnershipLost(
-                    f"{lock.name!r} (token {grant.token}) was lost, and the command was ended",
-                    hint=f"see why: vez status {lock.name}",
-                )
+async def _run(made: Callable[[], aio.Lock], child: Child, teller: Teller, *, again: bool) -> int:
+    while True:
+        lock = made()
+        async with _granted(lock, teller) as grant:
+            teller.granted(grant.token)
+            code = await child.run(grant, lost=grant.wait_lost())
+        if code is not None:
+            teller.ended(code)
+            return code
+        teller.lost(grant.token)
+        if not again:
+            raise OwnershipLost(
+                f"{lock.name!r} (token {grant.token}) was lost, and the command was ended",
+                hint=f"see why: vez status {lock.name}",
+            )
 
 
 @contextlib.asynccontextmanager

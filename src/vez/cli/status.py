@@ -10,11 +10,14 @@ from rich.live import Live
 from rich.markup import escape
 from rich.table import Table
 
+from vez.cli.engine import engine_url
 from vez.cli.output import console
 from vez.cli.waiting import duration
 from vez.client import Client, connect
 from vez.engines.base import Contestant, Inspection, Kind
+from vez.errors import CorruptState, EngineUnavailable, Misuse
 
+EXIT_DAMAGED = CorruptState.exit_code
 KINDS: tuple[Kind, ...] = ("lock", "semaphore", "election")
 
 
@@ -25,32 +28,52 @@ KINDS: tuple[Kind, ...] = ("lock", "semaphore", "election")
 @click.option("--watch", is_flag=True, help="Keep looking until interrupted.")
 @click.option("--interval", type=click.FloatRange(min=0.05), default=0.5, show_default=True, help="With --watch.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; with --watch a line at each change.")
-def status(name: str | None, url: str | None, everything: bool, watch: bool, interval: float, as_json: bool) -> None:
-    """Show holders, queues and forced releases: of NAME, or of all names in use."""
-    with connect(url) as client:
+def status(name: str | None, url: str | None, everything: bool, watch: bool, interval: float, as_json: bool) -> int:
+    """Show holders, queues and forced releases: of NAME, or of all names in use.
+
+    Names whose files cannot be read are shown as damaged, and the exit code is 65 then.
+    """
+    with connect(engine_url(url)) as client:
         if not watch:
             found = look(client, name, everything=everything)
             if as_json:
-                click.echo(msgspec.json.encode({"url": client.url, "names": found}).decode())
+                click.echo(_json(client, found))
             else:
-                console().print(table(client, found))
-            return
+                console().print(table(client, found, name))
+            return EXIT_DAMAGED if any(isinstance(seen, Damaged) for seen in found) else 0
         if as_json:
             _watch_json(client, name, interval, everything=everything)
         else:
             _watch(client, name, interval, everything=everything)
+        return 0
 
 
-def look(client: Client, name: str | None, *, everything: bool) -> list[Inspection]:
+class Damaged(msgspec.Struct, frozen=True):
+    """A name into which one cannot look."""
+
+    name: str
+    kind: Kind
+    damaged: str
+
+
+def look(client: Client, name: str | None, *, everything: bool) -> list[Inspection | Damaged]:
     """What is known of the names asked for."""
-    found = []
+    found: list[Inspection | Damaged] = []
     for kind in KINDS:
         for known in client.locks(kind=kind):
             if name is None or known == name:
-                seen = client.inspect(known, kind)
+                try:
+                    seen = client.inspect(known, kind)
+                except (CorruptState, EngineUnavailable, Misuse) as error:  # one of them must not hide the others
+                    found.append(Damaged(known, kind, str(error)))
+                    continue
                 if everything or name is not None or seen.holders or seen.queue:
                     found.append(seen)
     return found
+
+
+def _json(client: Client, found: list[Inspection | Damaged]) -> str:
+    return msgspec.json.encode({"url": client.url, "names": found}).decode()
 
 
 def _watch_json(client: Client, name: str | None, interval: float, *, everything: bool) -> None:
@@ -58,7 +81,7 @@ def _watch_json(client: Client, name: str | None, interval: float, *, everything
     while True:
         found = look(client, name, everything=everything)
         if found != last:
-            click.echo(msgspec.json.encode({"url": client.url, "names": found}).decode())
+            click.echo(_json(client, found))
             last = found
         time.sleep(interval)
 
@@ -66,16 +89,19 @@ def _watch_json(client: Client, name: str | None, interval: float, *, everything
 def _watch(client: Client, name: str | None, interval: float, *, everything: bool) -> None:
     with Live(console=console(), auto_refresh=False) as live:
         while True:
-            live.update(table(client, look(client, name, everything=everything)), refresh=True)
+            live.update(table(client, look(client, name, everything=everything), name), refresh=True)
             time.sleep(interval)
 
 
-def table(client: Client, found: list[Inspection]) -> Table:
+def table(client: Client, found: list[Inspection | Damaged], name: str | None) -> Table:
     """One row for each who holds or waits."""
     made = Table(title=escape(client.url), title_justify="left", box=None, header_style="bold")
     for heading in ("name", "kind", "who", "token", "since", ""):
         made.add_column(heading, justify="right" if heading in ("token", "since") else "left", overflow="fold")
     for seen in found:
+        if isinstance(seen, Damaged):
+            made.add_row(escape(seen.name), seen.kind, "", "", "", f"[red]damaged: {escape(seen.damaged)}[/]")
+            continue
         title = seen.name
         kind = f"{seen.kind} {seen.limit}" if seen.kind == "semaphore" else seen.kind
         for who in seen.holders:
@@ -92,7 +118,8 @@ def table(client: Client, found: list[Inspection]) -> Table:
                 "", "", "", "", ago(done.at), f"[yellow]broken by process {done.by_pid}: {escape(done.reason)}[/]"
             )
     if not found:
-        made.add_row("[dim]nobody holds or waits for anything[/]", "", "", "", "", "")
+        what = "anything" if name is None else repr(name)
+        made.add_row(f"[dim]nobody holds or waits for {escape(what)}[/]", "", "", "", "", "")
     return made
 
 

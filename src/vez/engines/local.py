@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 import time
 from abc import abstractmethod
 from contextlib import suppress
@@ -19,6 +20,8 @@ from vez.errors import AlreadyHeld, EngineUnavailable, LockTimeout
 
 _TELL = 0.2
 """Seconds between looks at the place in the queue, for a waiter that shows it."""
+_ASK_AGAIN = 0.002
+"""Seconds until one who could not be told whether its wait closes a cycle asks again."""
 _DOORWAY = 0.01
 """Seconds that a request which does not want to wait gives the doorway, where nobody stays for more than
 microseconds."""
@@ -54,6 +57,8 @@ class Ledger:
 
     def __init__(self) -> None:
         self._held: dict[int, list[tuple[Engine, ref[Waiting]]]] = {}
+        # Reentrant, because the collector may finalise a holding at any point within.
+        self._mutex = threading.RLock()
 
     def of(self, owner: int) -> list[tuple[Engine, Waiting]]:
         """The holdings of an owner."""
@@ -66,18 +71,20 @@ class Ledger:
 
     def add(self, owner: int, engine: Engine, holding: Waiting) -> None:
         """The owner holds this from now on."""
-        self._held.setdefault(owner, []).append((engine, ref(holding)))
+        with self._mutex:
+            self._held.setdefault(owner, []).append((engine, ref(holding)))
 
     def remove(self, owner: int, holding: Waiting) -> None:
         """No longer. Another thread than the owner's may say so."""
-        held = self._held.get(owner)
-        if held is None:
-            return
-        rest = [(engine, known) for engine, known in held if known() is not holding and known() is not None]
-        if rest:
-            self._held[owner] = rest
-        else:
-            self._held.pop(owner, None)
+        with self._mutex:
+            held = self._held.get(owner)
+            if held is None:
+                return
+            rest = [(engine, known) for engine, known in held if known() is not holding and known() is not None]
+            if rest:
+                self._held[owner] = rest
+            else:
+                self._held.pop(owner, None)
 
     def release_all(self, engine: Engine) -> None:
         """Let go of everything that this process holds of an engine."""
@@ -88,6 +95,7 @@ class Ledger:
 
     def clear(self) -> None:
         """A forked child holds nothing."""
+        self._mutex = threading.RLock()
         self._held.clear()
 
 
@@ -112,8 +120,9 @@ class LocalEngine(Engine):
     def enlist_async(self, request: Request, owner: int, *, wait: bool) -> Waiting | None:
         """The same for a task: the doorway is not waited for at all; `BlockingIOError` while it is busy."""
 
-    def before_waiting(self, waiting: Waiting, owner: int) -> None:
-        """A chance to refuse a wait that would never end."""
+    def before_waiting(self, waiting: Waiting, owner: int) -> bool:
+        """A chance to refuse a wait that would close a cycle. False: it cannot be told yet, ask again. Never waits."""
+        return True
 
     def after_waiting(self, waiting: Waiting, owner: int) -> None:
         """The wait has ended, one way or the other."""
@@ -125,9 +134,9 @@ class LocalEngine(Engine):
         waiting = self.enlist(request, owner, wait=seconds != 0, patience=_DOORWAY if seconds == 0 else seconds)
         if waiting is None:
             raise self._timeout(request, seconds or 0, "")
-        if not waiting.granted():
+        if not self._look(waiting):
             try:
-                self._begin(waiting, owner)
+                certain = self._begin(waiting, owner)
                 while True:
                     self.refuse_if_closed()
                     left = _left(deadline, progress)
@@ -135,9 +144,10 @@ class LocalEngine(Engine):
                         raise self._timeout(request, seconds or 0, waiting.explain())
                     if progress is not None:
                         progress(waiting.place())
-                    waiting.listen(left)
+                    waiting.listen(left if certain else min(left, _ASK_AGAIN))
                     if waiting.granted():
                         break
+                    certain = certain or self.before_waiting(waiting, owner)
             except BaseException:
                 waiting.release()
                 raise
@@ -155,9 +165,9 @@ class LocalEngine(Engine):
         waiting = await self._enlist_patiently(request, owner, deadline, wait=seconds != 0)
         if waiting is None:
             raise self._timeout(request, seconds or 0, "")
-        if not waiting.granted():
+        if not self._look(waiting):
             try:
-                self._begin(waiting, owner)
+                certain = self._begin(waiting, owner)
                 while True:
                     self.refuse_if_closed()
                     left = _left(deadline, progress)
@@ -165,9 +175,10 @@ class LocalEngine(Engine):
                         raise self._timeout(request, seconds or 0, waiting.explain())
                     if progress is not None:
                         progress(waiting.place())
-                    await waiting.listen_async(left)
+                    await waiting.listen_async(left if certain else min(left, _ASK_AGAIN))
                     if waiting.granted():
                         break
+                    certain = certain or self.before_waiting(waiting, owner)
             except BaseException:
                 waiting.release()
                 raise
@@ -176,9 +187,17 @@ class LocalEngine(Engine):
         ledger.add(owner, self, waiting)
         return waiting
 
-    def _begin(self, waiting: Waiting, owner: int) -> None:
+    def _begin(self, waiting: Waiting, owner: int) -> bool:
         self._waiting.append(waiting)
-        self.before_waiting(waiting, owner)
+        return self.before_waiting(waiting, owner)
+
+    @staticmethod
+    def _look(waiting: Waiting) -> bool:
+        try:
+            return waiting.granted()
+        except BaseException:
+            waiting.release()
+            raise
 
     def _end(self, waiting: Waiting, owner: int) -> None:
         with suppress(ValueError):

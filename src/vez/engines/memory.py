@@ -253,7 +253,7 @@ class MemoryEngine(LocalEngine):
                 return None
             return contender
 
-    def before_waiting(self, waiting: Waiting, owner: int) -> None:
+    def before_waiting(self, waiting: Waiting, owner: int) -> bool:
         held = [h for engine, h in ledger.of(owner) if isinstance(h, MemoryContender) and h.space is self.space]
         if held and isinstance(waiting, MemoryContender):
             with self.space.lock:
@@ -262,10 +262,12 @@ class MemoryEngine(LocalEngine):
                     names = " and ".join(repr(h.request.name) for h in held)
                     mine = f"the one who asked holds {names} and waits for {waiting.request.name!r}"
                     raise Deadlock(
-                        f"waiting for {waiting.request.name!r} would never end: {'; '.join((mine, *chain))}",
+                        f"waiting for {waiting.request.name!r} would close a cycle, which ends only if one of its "
+                        f"waits does: {'; '.join((mine, *chain))}",
                         cycle=(mine, *chain),
                         hint="take several locks in one order everywhere, or all at once with lock_all",
                     )
+        return True
 
     def inspect(self, name: str, kind: Kind = "lock") -> Inspection:
         with self.space.lock:

@@ -7,7 +7,6 @@ the grace that it asked for when it came, for example to end a child process.
 
 from __future__ import annotations
 
-import fcntl
 import os
 import time
 from itertools import takewhile
@@ -18,8 +17,10 @@ import msgspec
 from vez.engines import handles
 from vez.engines.base import Break, Kind
 from vez.engines.file import elections
+from vez.engines.file.elections import leads
 from vez.engines.file.layout import BROKEN, BROKEN_AT, HELD, LEADER, LEADER_AT, OBSERVING, REVOKED_AT, WAITING, store
-from vez.engines.file.tickets import Slot, TicketFile
+from vez.engines.file.tickets import Gone, Slot, TicketFile, doorway
+from vez.errors import EngineUnavailable
 
 if TYPE_CHECKING:
     from vez.engines.file.engine import FileEngine
@@ -31,17 +32,17 @@ _POLL = 0.02
 
 def break_lock(engine: FileEngine, name: str, reason: str, kind: Kind) -> Break | None:
     """Take it from its holders; nothing when there are none."""
+    if not engine.exists(kind, name):
+        return None
     file = engine.file(kind, name)
     handle = file.handle()
     try:
-        holders = _revoke(file, handle, kind)
-        if not holders:
+        try:
+            holders, record = _revoke(engine, file, handle, reason, kind)
+        except Gone:
+            return None  # nobody can hold what is no longer there
+        if record is None:
             return None
-        record = Break(
-            name=name, kind=kind, tokens=_tokens(file, kind, holders), reason=reason, at=time.time(),
-            by_pid=handles.pid, by_host=os.uname().nodename,
-        )  # fmt: skip
-        _write(engine, record)
         for slot in holders:
             engine.ringer.ring(slot.bell, slot.ticket)
         _wait_for(file, handle, holders)
@@ -61,27 +62,33 @@ def _tokens(file: TicketFile, kind: Kind, holders: list[Slot]) -> tuple[int, ...
     return (LEADER.unpack_from(file.map, LEADER_AT)[1],) if kind == "election" else tuple(s.ticket for s in holders)
 
 
-def _revoke(file: TicketFile, handle: int, kind: Kind) -> list[Slot]:
-    """Tell the holders: from now on `check` raises."""
-    fcntl.flock(handle, fcntl.LOCK_EX)
-    try:
+def _revoke(
+    engine: FileEngine, file: TicketFile, handle: int, reason: str, kind: Kind
+) -> tuple[list[Slot], Break | None]:
+    """Write the break down, then tell the holders: from now on `check` raises. A break without a record must not be."""
+    with doorway(handle, file.where):
         _, broken, _ = file.look(handle)
-        holders = _entitled([s for _, s in file.living(handle) if s.ticket >= broken], file.limit(), kind)
-        if holders:
-            revoked = BROKEN.unpack_from(file.map, REVOKED_AT)[0]
-            highest = max(revoked, *(token + 1 for token in _tokens(file, kind, holders)))
-            store(file.map, REVOKED_AT, BROKEN.pack(highest))
-        return holders
-    finally:
-        fcntl.flock(handle, fcntl.LOCK_UN)
+        living = [s for _, s in file.living(handle) if s.ticket >= broken]
+        leader = LEADER.unpack_from(file.map, LEADER_AT)[0]
+        holders = [s for s in living if leads(s, leader)] if kind == "election" else _entitled(living, file.limit())
+        if not holders:
+            return [], None
+        record = Break(
+            name=file.name, kind=kind, tokens=_tokens(file, kind, holders), reason=reason, at=time.time(),
+            by_pid=handles.pid, by_host=os.uname().nodename,
+        )  # fmt: skip
+        _write(engine, record)
+        revoked = BROKEN.unpack_from(file.map, REVOKED_AT)[0]
+        store(file.map, REVOKED_AT, BROKEN.pack(max(revoked, *(token + 1 for token in record.tokens))))
+        return holders, record
 
 
-def _entitled(living: list[Slot], limit: int, kind: Kind) -> list[Slot]:
+def _entitled(living: list[Slot], limit: int) -> list[Slot]:
     """Those inside; or, if nobody is, those whose turn has come and who have not noticed: one that is paused would
     block all others just as well."""
     inside = [slot for slot in living if slot.state == HELD]
     waiting = [slot for slot in living if slot.state == WAITING]
-    if inside or not waiting or kind == "election":
+    if inside or not waiting:
         return inside
     if not waiting[0].shared:
         return waiting[:limit]
@@ -97,15 +104,22 @@ def _wait_for(file: TicketFile, handle: int, holders: list[Slot]) -> None:
 
 def _void(file: TicketFile, handle: int, below: int) -> None:
     """From now on the others may pass."""
-    fcntl.flock(handle, fcntl.LOCK_EX)
-    try:
+    with doorway(handle, file.where):
         _, broken, _ = file.look(handle)
         store(file.map, BROKEN_AT, BROKEN.pack(max(broken, below)))
-    finally:
-        fcntl.flock(handle, fcntl.LOCK_UN)
 
 
 def _write(engine: FileEngine, record: Break) -> None:
+    try:
+        _append(engine, record)
+    except OSError as error:
+        raise EngineUnavailable(
+            f"cannot write {engine.path / RECORDS}: {error.strerror}; nothing was broken",
+            hint="remove what is in its place",
+        ) from error
+
+
+def _append(engine: FileEngine, record: Break) -> None:
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
     handle = handles.open_handle(RECORDS, flags, directory=engine.directory)
     try:
@@ -114,6 +128,7 @@ def _write(engine: FileEngine, record: Break) -> None:
             handles.close_handle(handle)
             handle = handles.open_handle(RECORDS, flags, directory=engine.directory)
         os.write(handle, msgspec.json.encode(record) + b"\n")
+        os.fsync(handle)
     finally:
         handles.close_handle(handle)
 
@@ -124,8 +139,14 @@ def records(engine: FileEngine) -> list[Break]:
         handle = handles.open_handle(RECORDS, os.O_RDONLY | os.O_NOFOLLOW, directory=engine.directory)
     except FileNotFoundError:
         return []
+    except OSError as error:
+        raise EngineUnavailable(
+            f"cannot read {engine.path / RECORDS}: {error.strerror}", hint="remove what is in its place"
+        ) from error
     try:
         raw = os.read(handle, 2 * _MAX_BYTES)
+    except OSError as error:
+        raise EngineUnavailable(f"cannot read {engine.path / RECORDS}: {error.strerror}") from error
     finally:
         handles.close_handle(handle)
     found = []

@@ -152,11 +152,14 @@ class Contender:
 
     def _count(self, low: int, high: int, enough: int) -> int:
         """How many from `low` up to `high` are alive, counted up to `enough`."""
-        found = self.file.conflict(self.handle, low, high, fcntl.F_WRLCK)
-        if found is None or enough <= 0:
-            return 0
-        count = 1 + self._count(low, found, enough - 1)
-        return count + self._count(found + 1, high, enough - count)
+        count, parts = 0, [(low, high)]
+        while parts and count < enough:
+            start, end = parts.pop()
+            found = self.file.conflict(self.handle, start, end, fcntl.F_WRLCK)
+            if found is not None:
+                count += 1
+                parts += [(found + 1, end), (start, found)]
+        return count
 
     def _link(self, number: int) -> None:
         """Ask the contender of that slot to ring us when it leaves."""
@@ -173,6 +176,7 @@ class Contender:
         if self.state == HELD:
             return True
         file = self.file
+        file.refuse_truncated(self.handle)
         broken = file.broken_below()
         if self.token < broken:
             raise OwnershipLost(
@@ -191,6 +195,7 @@ class Contender:
     def relink(self) -> bool:
         """Before going to sleep: is the one who will ring us still there? If not, find another; the caller must look
         again then. Takes the doorway without waiting; False when it was busy or nothing changed."""
+        self.file.refuse_truncated(self.handle)
         before = self.predecessor
         if self.limit > 1 or (before is not None and (before == self.blocker or self.file.alive(self.handle, before))):
             return False
@@ -211,6 +216,7 @@ class Contender:
 
     def watch(self) -> tuple[list[int], float]:
         """The processes whose end concerns us, and how long to sleep at most."""
+        self.file.refuse_truncated(self.handle)
         if self.limit > 1:
             low = self.file.broken_below()
             slots = [slot for _, slot in self.file.living(self.handle) if low <= slot.ticket < self.token]
@@ -225,6 +231,7 @@ class Contender:
 
     def place(self) -> Place:
         """Where we stand in the queue."""
+        self.file.refuse_truncated(self.handle)
         low = self.file.broken_below()
         before = [s for _, s in self.file.living(self.handle) if low <= s.ticket < self.token and s.state != LEAVING]
         mean: float = MEAN.unpack_from(self.file.map, MEAN_AT)[0]
@@ -234,7 +241,7 @@ class Contender:
 
     def waits_for(self, key: int) -> None:
         """Write into our slot that our owner now waits for another name; 0 when no longer."""
-        if self.generation == handles.generation and self.state == HELD:
+        if self.generation == handles.generation and self.state == HELD and self._sound():
             store(self.file.map, self.offset + WAITS_IN_SLOT, WAITS.pack(key))
 
     # Holding and leaving.
@@ -245,7 +252,7 @@ class Contender:
             return "this process was forked from the one that holds it"
         if self.state != HELD:
             return "it was released"
-        if os.lseek(self.handle, 0, os.SEEK_END) < size_of(self.file.capacity):
+        if not self._sound():
             return f"{self.file.where} was truncated"
         revoked: int = BROKEN.unpack_from(self.file.map, REVOKED_AT)[0]
         if self.token < revoked:
@@ -271,12 +278,16 @@ class Contender:
         self.state = FREE  # no call stands between this and `try`: an interrupt cannot strand the lock
         sound = False
         try:
-            sound = os.lseek(self.handle, 0, os.SEEK_END) >= size_of(self.file.capacity)
+            sound = self._sound()
             if sound:
                 self.file.map[self.offset + STATE_IN_SLOT] = LEAVING
         finally:
             fcntl.fcntl(self.handle, fcntl.F_OFD_SETLK, UNLOCK_ALL)
             self._left(state, sound)
+
+    def _sound(self) -> bool:
+        """Whether the map can be touched."""
+        return os.lseek(self.handle, 0, os.SEEK_END) >= size_of(self.file.capacity)
 
     def _left(self, state: int, sound: bool) -> None:
         """The next may be in by now. Whoever linked itself to us before saw our byte locked, so the link is visible
@@ -338,10 +349,10 @@ class Contender:
             pass
 
 
-def contestant(slot: Slot, *, lost: bool = False) -> Contestant:
-    """A slot in the words of `inspect`."""
+def contestant(slot: Slot, *, lost: bool = False, term: int | None = None) -> Contestant:
+    """A slot in the words of `inspect`; what a leader has is not its ticket but its term."""
     return Contestant(
-        token=slot.ticket,
+        token=slot.ticket if term is None else term,
         pid=slot.pid,
         host=os.uname().nodename,
         since=slot.granted if slot.state == HELD else slot.since,

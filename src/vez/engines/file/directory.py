@@ -99,7 +99,7 @@ def _check(descriptor: int, path: Path) -> None:
     if stat.S_IMODE(facts.st_mode) & 0o077:
         raise EngineUnavailable(
             f"{path} is open to others (mode {stat.S_IMODE(facts.st_mode):04o}), expected 0700",
-            hint=f"if it is yours alone: chmod 700 {path}",
+            hint="name a directory of your own in VEZ_DIR or file:///path; one that is not there yet is made",
         )
     refuse_network(file_system(descriptor), path)
 

@@ -8,6 +8,9 @@ from collections.abc import Callable, Iterable
 from vez.engines import handles
 from vez.engines.file.bell import QUEUE_LENGTH, Bell, Watch
 
+HOLDER_NET = 1.0
+"""Seconds after which the holders of a loop look whether they have lost what they hold, should nobody have rung."""
+
 
 class LoopEar:
     """One for an event loop and an engine."""
@@ -21,6 +24,7 @@ class LoopEar:
         self._sleepers: dict[int, list[asyncio.Future[None]]] = {}
         self._called: dict[int, dict[object, Callable[[], None]]] = {}
         self._watching: dict[int, tuple[int, set[int]]] = {}  # process -> its descriptor, tickets that watch it
+        self._timer: asyncio.TimerHandle | None = None  # there while somebody holds something
         loop.add_reader(self.bell.fileno(), self._rung)
 
     def open(self) -> Bell:
@@ -48,6 +52,15 @@ class LoopEar:
     def on_ring(self, ticket: int, holder: object, call: Callable[[], None]) -> None:
         """Call when the ticket is rung: its holding may be lost."""
         self._called.setdefault(ticket, {})[holder] = call
+        if self._timer is None:
+            self._timer = self.loop.call_later(HOLDER_NET, self._look)
+
+    def _look(self) -> None:
+        """Holders look by themselves now and then: nobody rings when a file is removed or cut."""
+        self._timer = self.loop.call_later(HOLDER_NET, self._look) if self._called else None
+        for calls in list(self._called.values()):
+            for call in list(calls.values()):
+                call()
 
     def forget(self, ticket: int, holder: object) -> None:
         """The holding is no longer ours."""
@@ -60,6 +73,8 @@ class LoopEar:
         """Stop listening."""
         if self.generation != handles.generation:
             return
+        if self._timer is not None:
+            self._timer.cancel()
         if not self.loop.is_closed():
             self.loop.remove_reader(self.bell.fileno())
             for descriptor, _ in self._watching.values():

@@ -7,6 +7,7 @@ a candidate or an observer, elects: the heaviest living candidate, among equals 
 
 from __future__ import annotations
 
+import asyncio
 import fcntl
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -33,21 +34,26 @@ from vez.engines.file.layout import (
     WAITING,
     store,
 )
-from vez.engines.file.tickets import Slot, TicketFile
+from vez.engines.file.tickets import Slot, TicketFile, doorway
 from vez.engines.file.waiting import FileContender
-from vez.errors import Misuse
+from vez.errors import Misuse, OwnershipLost
 
 if TYPE_CHECKING:
     from vez.engines.file.engine import FileEngine
+
+_PAUSE = 0.002
 
 
 def settle(file: TicketFile, handle: int, mine: int, ringer: Ringer) -> None:
     """Inside the doorway: elect, if no leader is alive. `mine` is the ticket that `handle` itself keeps alive."""
     leader, _ = LEADER.unpack_from(file.map, LEADER_AT)
     slots = [(n, s) for n, s in file.slots() if s.ticket == mine or file.alive(handle, s.ticket)]
-    if any(slot.ticket == leader and slot.state == HELD for _, slot in slots):
-        return
-    candidates = [(n, s) for n, s in slots if s.state == WAITING]
+    for number, slot in slots:
+        if leads(slot, leader):
+            if slot.state == WAITING:  # its elector died before it wrote that down
+                file.map[SLOTS_AT + number * SLOT_BYTES + STATE_IN_SLOT] = HELD
+            return
+    candidates = [(n, s) for n, s in slots if s.state in (WAITING, HELD)]
     if not candidates:
         if leader:
             store(file.map, LEADER_AT, BROKEN.pack(0))
@@ -58,16 +64,23 @@ def settle(file: TicketFile, handle: int, mine: int, ringer: Ringer) -> None:
     _ring(slots, ringer)
 
 
+def leads(slot: Slot, leader: int) -> bool:
+    """Whether a living slot is the leader's. `leader` is the truth, the state a remark that is written after it; only
+    one who resigned or was deposed has lost the office before another is written down."""
+    return slot.ticket == leader and slot.state != LEAVING
+
+
 def _inaugurate(file: TicketFile, handle: int, number: int, ticket: int) -> int:
     term, _, _ = file.look(handle)
     store(file.map, COUNTER_AT, COUNTER.pack(term + 1, (term + 1) ^ ALL))
     offset = SLOTS_AT + number * SLOT_BYTES
     store(file.map, offset + GRANTED_IN_SLOT, MEAN.pack(time.time()))
-    file.map[offset + STATE_IN_SLOT] = HELD
     # Read outside the doorway: nobody may see the new leader with the old term.
     store(file.map, LEADER_AT, BROKEN.pack(0))
     store(file.map, LEADER_AT + BROKEN.size, BROKEN.pack(term))
     store(file.map, LEADER_AT, BROKEN.pack(ticket))
+    # Last: one that is marked as leader and is none would never be elected again, should we die in between.
+    store(file.map, offset + STATE_IN_SLOT, bytes([HELD]))
     return term
 
 
@@ -78,15 +91,13 @@ def _ring(slots: list[tuple[int, Slot]], ringer: Ringer) -> None:
 
 def depose(file: TicketFile, handle: int, term: int, ringer: Ringer) -> None:
     """Take the office from the leader of a term, and elect another."""
-    fcntl.flock(handle, fcntl.LOCK_EX)
-    try:
+    with doorway(handle, file.where):
+        file.look(handle)
         ticket, current = LEADER.unpack_from(file.map, LEADER_AT)
         number = file.find(ticket)
         if current == term and number is not None:
             file.map[SLOTS_AT + number * SLOT_BYTES + STATE_IN_SLOT] = LEAVING
         settle(file, handle, 0, ringer)
-    finally:
-        fcntl.flock(handle, fcntl.LOCK_UN)
 
 
 class Candidate(FileContender):
@@ -116,6 +127,12 @@ class Candidate(FileContender):
         """Whether we lead by now."""
         if self.state == HELD:
             return True
+        self.file.refuse_truncated(self.handle)
+        if self.file.map[self.offset + STATE_IN_SLOT] == LEAVING:
+            raise OwnershipLost(
+                f"this candidate of {self.request.name!r} was elected, and deposed by force before it noticed",
+                hint="stand again",
+            )
         ticket, term = LEADER.unpack_from(self.file.map, LEADER_AT)
         if ticket != self.ticket:
             return False
@@ -124,6 +141,7 @@ class Candidate(FileContender):
 
     def relink(self) -> bool:
         """Before going to sleep: is there a leader? If not, elect one; the caller must look again then."""
+        self.file.refuse_truncated(self.handle)
         ticket, _ = LEADER.unpack_from(self.file.map, LEADER_AT)
         if ticket and (ticket == self.ticket or self.file.alive(self.handle, ticket)):
             return False
@@ -149,10 +167,12 @@ class Candidate(FileContender):
     def place(self) -> Place:
         """Where we stand: behind the leader and all heavier or earlier candidates."""
         me = (-self.request.weight, self.ticket)
+        self.file.refuse_truncated(self.handle)
+        leader, term = LEADER.unpack_from(self.file.map, LEADER_AT)
         slots = [s for _, s in self.file.living(self.handle) if s.state in (WAITING, HELD)]
-        before = [s for s in slots if s.state == HELD or (-s.weight, s.ticket) < me]
-        inside = [s for s in slots if s.state == HELD]
-        return Place(len(before), None, contestant(inside[0]) if inside else None)
+        before = [s for s in slots if leads(s, leader) or (-s.weight, s.ticket) < me]
+        inside = [s for s in slots if leads(s, leader)]
+        return Place(len(before), None, contestant(inside[0], term=term) if inside else None)
 
     def why_lost(self) -> str | None:
         """Why we lead no longer."""
@@ -180,31 +200,39 @@ class Candidate(FileContender):
     def transfer(self, to: str) -> int:
         """Make the candidate with this label leader, with a new term."""
         file = self.file
-        fcntl.flock(self.handle, fcntl.LOCK_EX)
+        if self.ear is None:
+            with doorway(self.handle, file.where):
+                return self._transfer(to)
+        fcntl.flock(self.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # a loop must not stand still: the client tries again
         try:
-            if (why := self.why_lost()) is not None:
-                raise Misuse(f"{self.request.name!r} is not led by the one who would transfer it: {why}")
-            found = [(n, s) for n, s in file.living(self.handle) if s.state == WAITING and _label(s) == to]
-            if not found:
-                others = [_label(s) for _, s in file.living(self.handle) if s.state == WAITING]
-                hint = f"candidates: {', '.join(others) or 'none'}"
-                raise Misuse(f"there is no candidate {to!r} in {self.request.name!r}", hint=hint)
-            file.map[self.offset + STATE_IN_SLOT] = LEAVING
-            term = _inaugurate(file, self.handle, found[0][0], found[0][1].ticket)
-            _ring(file.living(self.handle), self.ringer)
-            return term
+            return self._transfer(to)
         finally:
             fcntl.flock(self.handle, fcntl.LOCK_UN)
+
+    def _transfer(self, to: str) -> int:
+        file = self.file
+        if (why := self.why_lost()) is not None:
+            raise Misuse(f"{self.request.name!r} is not led by the one who would transfer it: {why}")
+        found = [(n, s) for n, s in file.living(self.handle) if s.state == WAITING and _label(s) == to]
+        if not found:
+            others = [_label(s) for _, s in file.living(self.handle) if s.state == WAITING]
+            hint = f"candidates: {', '.join(others) or 'none'}"
+            raise Misuse(f"there is no candidate {to!r} in {self.request.name!r}", hint=hint)
+        file.map[self.offset + STATE_IN_SLOT] = LEAVING
+        term = _inaugurate(file, self.handle, found[0][0], found[0][1].ticket)
+        _ring(file.living(self.handle), self.ringer)
+        return term
 
     def leader(self) -> Leader | None:
         """Who leads now."""
         slot = self._leader_slot()
-        if slot is None or slot.state != HELD:
+        if slot is None or slot.state == LEAVING:
             return None
         who = contestant(slot)
         return Leader(LEADER.unpack_from(self.file.map, LEADER_AT)[1], who.pid, who.host, who.label, who.since)
 
     def _leader_slot(self) -> Slot | None:
+        self.file.refuse_truncated(self.handle)
         ticket, _ = LEADER.unpack_from(self.file.map, LEADER_AT)
         if not ticket or (ticket != self.ticket and not self.file.alive(self.handle, ticket)):
             return None
@@ -223,13 +251,16 @@ def _observer(engine: FileEngine, name: str) -> Request:
 
 def observe(engine: FileEngine, name: str, seconds: float | None) -> Iterator[Leader | None]:
     """The leader now, and each change; ends after so many seconds without one."""
-    observer = engine.watch_election(_observer(engine, name), loop=False)
+    observer = engine.watch_election(_observer(engine, name), seconds)
     try:
         last = observer.leader()
         yield last
         until = None if seconds is None else time.monotonic() + seconds
         while until is None or time.monotonic() < until:
             observer.listen(HEAD_NET * 4 if until is None else max(0.001, until - time.monotonic()))
+            if observer.file.removed(observer.handle):
+                observer.release()
+                observer = engine.watch_election(_observer(engine, name), seconds)
             leader = observer.leader()
             if leader != last:
                 last, until = leader, None if seconds is None else time.monotonic() + seconds
@@ -240,15 +271,27 @@ def observe(engine: FileEngine, name: str, seconds: float | None) -> Iterator[Le
 
 async def observe_async(engine: FileEngine, name: str) -> AsyncIterator[Leader | None]:
     """The same for a task, without an end."""
-    observer = engine.watch_election(_observer(engine, name), loop=True)
+    observer = await _watch_patiently(engine, name)
     try:
         last = observer.leader()
         yield last
         while True:
             await observer.listen_async(1.0)
+            if observer.file.removed(observer.handle):
+                observer.release()
+                observer = await _watch_patiently(engine, name)
             leader = observer.leader()
             if leader != last:
                 last = leader
                 yield leader
     finally:
         observer.release()
+
+
+async def _watch_patiently(engine: FileEngine, name: str) -> Candidate:
+    """The doorway is asked again and again: the loop must not stand still when somebody is paused in it."""
+    while True:
+        try:
+            return engine.watch_election_async(_observer(engine, name))
+        except BlockingIOError:
+            await asyncio.sleep(_PAUSE)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
+import struct
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
@@ -20,7 +20,7 @@ from vez.engines.file.bell import Bell, Ringer
 from vez.engines.file.contender import Contender, contestant
 from vez.engines.file.directory import directory_of, open_directory
 from vez.engines.file.ears import LoopEar
-from vez.engines.file.elections import Candidate, observe, observe_async
+from vez.engines.file.elections import Candidate, leads, observe, observe_async
 from vez.engines.file.graph import Graph
 from vez.engines.file.layout import (
     COUNTER,
@@ -29,6 +29,8 @@ from vez.engines.file.layout import (
     HELD,
     IDENTITY,
     IDENTITY_AT,
+    LEADER,
+    LEADER_AT,
     LEAVING,
     MEAN,
     MEAN_AT,
@@ -36,13 +38,13 @@ from vez.engines.file.layout import (
     WAITING,
     WAITS,
 )
-from vez.engines.file.tickets import Gone, TicketFile
+from vez.engines.file.tickets import Gone, TicketFile, busy_doorway, enter, file_name
 from vez.engines.file.waiting import FileContender, ear
 from vez.engines.local import LocalEngine, Waiting, ledger
+from vez.errors import EngineUnavailable
 
 _FILES_KEPT = 128
 """Names whose files stay mapped when nobody in this process uses them; two descriptors each."""
-_DOORWAY_PAUSE = 0.0002
 
 
 def open_engine(url: str) -> FileEngine:
@@ -70,9 +72,7 @@ class FileEngine(LocalEngine):
 
     def file(self, kind: str, name: str) -> TicketFile:
         """The file of a name, opened once."""
-        if self.generation != handles.generation:  # a forked child starts anew
-            self._mutex = threading.Lock()
-            self._start()
+        self._renew_if_forked()
         key = (kind, name)
         found = self._files.get(key)
         if found is not None:
@@ -84,6 +84,17 @@ class FileEngine(LocalEngine):
                 if len(self._files) > _FILES_KEPT:
                     self._files.popitem(last=False)[1].close()
             return self._files[key]
+
+    def exists(self, kind: str, name: str) -> bool:
+        """Whether the name was ever used here."""
+        self._renew_if_forked()
+        self.refuse_if_closed()
+        return os.access(file_name(kind, name), os.F_OK, dir_fd=self.directory, follow_symlinks=False)
+
+    def _renew_if_forked(self) -> None:
+        if self.generation != handles.generation:  # a forked child starts anew
+            self._mutex = threading.Lock()
+            self._start()
 
     def _forget(self, file: TicketFile) -> None:
         with self._mutex:
@@ -97,7 +108,7 @@ class FileEngine(LocalEngine):
             file = self.file(request.kind, request.name)
             contender = _KINDS[request.kind](file, self.ringer, request, owner)
             contender.handle = file.handle()
-            if not _enter(contender.handle, patience):
+            if not enter(contender.handle, patience):
                 file.give_back(contender.handle)
                 return None
             try:
@@ -142,15 +153,38 @@ class FileEngine(LocalEngine):
                 handles.close_handle(contender.handle)  # drops whatever it had locked
             raise
 
-    def watch_election(self, request: Request, *, loop: bool) -> Candidate:
+    def watch_election(self, request: Request, patience: float | None) -> Candidate:
         """Enlist an observer, who is rung at each change and elects when a leader has died, but never stands."""
+        while True:
+            observer = self._observer(request, None)
+            if not enter(observer.handle, patience):
+                observer.file.give_back(observer.handle)
+                raise busy_doorway(observer.file.where, patience or 0)
+            try:
+                self._through_doorway(observer, None, ear.open)
+                return observer
+            except Gone:
+                self._forget(observer.file)
+
+    def watch_election_async(self, request: Request) -> Candidate:
+        """The same for a task: `BlockingIOError` while the doorway is busy."""
+        listener = self.loop_ear()
+        while True:
+            observer = self._observer(request, listener)
+            if not enter(observer.handle, 0):
+                observer.file.give_back(observer.handle)
+                raise BlockingIOError
+            try:
+                self._through_doorway(observer, None, listener.open)
+                return observer
+            except Gone:
+                self._forget(observer.file)
+
+    def _observer(self, request: Request, listener: LoopEar | None) -> Candidate:
         file = self.file(request.kind, request.name)
         observer = Candidate(file, self.ringer, request, 0)
-        observer.observing = True
-        observer.ear = self.loop_ear() if loop else None
+        observer.observing, observer.ear = True, listener
         observer.handle = file.handle()
-        fcntl.flock(observer.handle, fcntl.LOCK_EX)
-        self._through_doorway(observer, None, observer.ear.open if observer.ear else ear.open)
         return observer
 
     def loop_ear(self) -> LoopEar:
@@ -161,9 +195,10 @@ class FileEngine(LocalEngine):
             found = self._ears[loop] = LoopEar(loop)
         return found
 
-    def before_waiting(self, waiting: Waiting, owner: int) -> None:
+    def before_waiting(self, waiting: Waiting, owner: int) -> bool:
         if isinstance(waiting, Contender) and (held := self._held_here(owner)):
-            self.graph.refuse_cycle(waiting, owner, held)
+            return self.graph.refuse_cycle(waiting, owner, held)
+        return True
 
     def after_waiting(self, waiting: Waiting, owner: int) -> None:
         for holding in self._held_here(owner):
@@ -188,23 +223,30 @@ class FileEngine(LocalEngine):
             mean = MEAN.unpack_from(file.map, MEAN_AT)[0]
             limit = file.limit()
             revoked = WAITS.unpack_from(file.map, REVOKED_AT)[0]
+            leader, term = LEADER.unpack_from(file.map, LEADER_AT)
         finally:
             file.give_back(handle)
-        inside = [slot for slot in living if slot.state == HELD]
+        if kind == "election":
+            inside = [contestant(slot, lost=term < revoked, term=term) for slot in living if leads(slot, leader)]
+        else:
+            inside = [contestant(slot, lost=slot.ticket < revoked) for slot in living if slot.state == HELD]
+        waiting = [slot for slot in living if slot.state == WAITING and (kind != "election" or slot.ticket != leader)]
         return Inspection(
             name=name,
             kind=kind,
             limit=limit,
-            holders=tuple(contestant(slot, lost=slot.ticket < revoked) for slot in inside),
-            queue=tuple(contestant(slot) for slot in living if slot.state == WAITING),
+            holders=tuple(inside),
+            queue=tuple(map(contestant, waiting)),
             last_token=upcoming - 1,
             mean_hold_seconds=mean or None,
             breaks=tuple(record for record in breaking.records(self) if (record.name, record.kind) == (name, kind)),
         )
 
     def names(self, prefix: str = "", kind: Kind = "lock") -> list[str]:
+        self._renew_if_forked()
+        self.refuse_if_closed()
         found = []
-        for entry in os.listdir(self.directory):
+        for entry in _entries(self.directory, self.path):
             start, _, rest = entry.partition(".")
             if start == kind:
                 found.append(unquote(rest) if "~" not in rest else _name_inside(self.directory, entry))
@@ -237,30 +279,24 @@ class FileEngine(LocalEngine):
 _KINDS: dict[str, type[FileContender]] = {"lock": FileContender, "semaphore": FileContender, "election": Candidate}
 
 
-def _enter(handle: int, patience: float | None) -> bool:
-    """Go into the doorway; False if it stayed busy for so long (somebody was paused in it)."""
-    if patience is None:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        return True
-    deadline = 0.0
-    while True:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        except BlockingIOError:
-            now = time.monotonic()
-            deadline = deadline or now + patience
-            if now >= deadline:
-                return False
-            time.sleep(_DOORWAY_PAUSE)
+def _entries(directory: int, path: Path) -> list[str]:
+    try:
+        return os.listdir(directory)
+    except OSError as error:
+        raise EngineUnavailable(f"cannot read {path}: {error.strerror}") from error
 
 
 def _name_inside(directory: int, entry: str) -> str:
     """The whole name of a file whose own name was cut."""
-    handle = handles.open_handle(entry, os.O_RDONLY | os.O_NOFOLLOW, directory=directory)
+    try:
+        handle = handles.open_handle(entry, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, directory=directory)
+    except OSError:
+        return unquote(entry.partition(".")[2])  # whoever looks into it is told what is wrong
     try:
         raw = os.pread(handle, 1024, IDENTITY_AT)
         _, length = IDENTITY.unpack_from(raw, 0)
         return raw[IDENTITY.size : IDENTITY.size + length].decode(errors="replace")
+    except (OSError, struct.error):
+        return unquote(entry.partition(".")[2])
     finally:
         handles.close_handle(handle)

@@ -8,15 +8,14 @@ is refused. Slots of the dead do not count, so nothing needs to be cleaned up af
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 from typing import TYPE_CHECKING
 
 from vez.engines import handles
 from vez.engines.file.layout import HELD, NAMESPACE
-from vez.engines.file.tickets import Slot, TicketFile, file_name
-from vez.errors import Deadlock
+from vez.engines.file.tickets import Slot, TicketFile, enter, file_name
+from vez.errors import Deadlock, EngineUnavailable
 
 if TYPE_CHECKING:
     from vez.engines.file.contender import Contender
@@ -39,23 +38,31 @@ class Graph:
         self.engine = engine
         self._names: dict[int, tuple[str, str]] = {}
 
-    def refuse_cycle(self, waiting: Contender, owner: int, held: list[Contender]) -> None:
-        """Raise `Deadlock` if this wait would never end; else let others see it."""
-        handle = handles.open_handle(_LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, directory=self.engine.directory)
+    def refuse_cycle(self, waiting: Contender, owner: int, held: list[Contender]) -> bool:
+        """Raise `Deadlock` if this wait would close a cycle; else let others see it. False if somebody else looks this
+        moment, or is paused while looking: ask again."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
+            handle = handles.open_handle(_LOCK, flags, directory=self.engine.directory)
+        except OSError as error:
+            where = self.engine.path / _LOCK
+            raise EngineUnavailable(f"cannot open {where}: {error.strerror}", hint="remove it") from error
+        try:
+            if not enter(handle, 0):
+                return False
             file = waiting.file
             chain = self._chain(file.kind, file.name, owner, frozenset(), waiting.handle)
             if chain is None:
                 for holding in held:
                     holding.waits_for(key_of(file.kind, file.name))
-                return
+                return True
         finally:
             handles.close_handle(handle)
         names = " and ".join(repr(holding.request.name) for holding in held)
         mine = f"process {handles.pid} (the one who asked) holds {names} and waits for {file.name!r}"
         raise Deadlock(
-            f"waiting for {file.name!r} would never end: {'; '.join((mine, *chain))}",
+            f"waiting for {file.name!r} would close a cycle, which ends only if one of its waits does: "
+            f"{'; '.join((mine, *chain))}",
             cycle=(mine, *chain),
             hint="take several locks in one order everywhere, or all at once with lock_all",
         )
@@ -69,6 +76,7 @@ class Graph:
         file = self.engine.file(kind, name)
         mine = file.handle() if handle is None else handle
         try:
+            file.look_around(mine)
             low = file.broken_below()
             holders = [slot for _, slot in file.living(mine) if slot.state == HELD and slot.ticket >= low]
         finally:

@@ -16,6 +16,7 @@ import mmap
 import os
 import stat
 import struct
+import time
 from collections.abc import Iterator
 from typing import NamedTuple
 from urllib.parse import quote
@@ -62,10 +63,52 @@ UNLOCK_ALL = FLOCK.pack(fcntl.F_UNLCK, os.SEEK_SET, 0, 0, 0)
 _UNLOCKED = struct.pack("h", fcntl.F_UNLCK)
 _POOL = 4
 """Idle descriptors kept for a name."""
+_DOORWAY_PAUSE = 0.0002
+PATIENCE = 5.0
+"""Seconds that whoever has no time limit of its own, and must not wait for ever, gives the doorway."""
+_HIGHEST = 1 << 62
+"""Byte locks are numbered by signed numbers of 64 bits."""
 
 
 class Gone(Exception):
     """The file was removed from the directory while it was in use; open the new one."""
+
+
+def enter(handle: int, patience: float | None) -> bool:
+    """Go into the doorway; False if it stayed busy for so long (somebody was paused in it)."""
+    if patience is None:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        return True
+    deadline = 0.0
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            now = time.monotonic()
+            deadline = deadline or now + patience
+            if now >= deadline:
+                return False
+            time.sleep(_DOORWAY_PAUSE)
+
+
+@contextlib.contextmanager
+def doorway(handle: int, where: str, patience: float = PATIENCE) -> Iterator[None]:
+    """Inside it, or an error after so many seconds."""
+    if not enter(handle, patience):
+        raise busy_doorway(where, patience)
+    try:
+        yield
+    finally:
+        fcntl.flock(handle, fcntl.LOCK_UN)
+
+
+def busy_doorway(where: str, seconds: float) -> EngineUnavailable:
+    """The error for a doorway in which somebody stands still."""
+    return EngineUnavailable(
+        f"the doorway of {where} was not free within {seconds:g} s: some process is stopped in it",
+        hint="let it go on (kill -CONT) or end it; /proc/locks names it",
+    )
 
 
 class Slot(NamedTuple):
@@ -115,11 +158,8 @@ class TicketFile:
             self._remap(handle)
             boot = boot_id()
             if self.map[BOOT_AT : BOOT_AT + 16] != boot:
-                fcntl.flock(handle, fcntl.LOCK_EX)
-                try:
+                with doorway(handle, self.where):
                     self._first_of_boot(handle, boot)
-                finally:
-                    fcntl.flock(handle, fcntl.LOCK_UN)
         finally:
             self.give_back(handle)
 
@@ -222,12 +262,29 @@ class TicketFile:
 
     def look_around(self, handle: int) -> None:
         """Refuse a file that was damaged while in use; for those who read outside the doorway."""
-        size = os.fstat(handle).st_size
-        if size < size_of(self.capacity):
-            raise damaged(self.where, f"it was truncated to {size} bytes while in use")
+        self.refuse_truncated(handle)
         if self.map[:8] != MAGIC:
             raise damaged(self.where, f"it begins with {self.map[:8]!r}, expected {MAGIC!r}")
+        upcoming, complement = COUNTER.unpack_from(self.map, COUNTER_AT)
+        if upcoming ^ complement == ALL:  # else it is being written this moment, or its writer died
+            self._refuse_counter(upcoming)
         self.refresh(handle)
+
+    def refuse_truncated(self, handle: int) -> None:
+        """To be asked before the map is touched outside the doorway: reading behind the file's end is SIGBUS."""
+        size = os.lseek(handle, 0, os.SEEK_END)
+        if size < size_of(self.capacity):
+            raise damaged(self.where, f"it was truncated to {size} bytes while in use")
+
+    def removed(self, handle: int) -> bool:
+        """Whether the file has no name any more."""
+        return os.fstat(handle).st_nlink == 0
+
+    def _refuse_counter(self, upcoming: int) -> None:
+        """The counter lies in the range that was reserved last; one that does not was written by somebody else."""
+        reserved, _ = read_durable(self.map[:SLOTS_AT], self.where)
+        if not reserved - RANGE - 2 <= upcoming <= reserved or upcoming >= _HIGHEST:
+            raise damaged(self.where, f"its next ticket is {upcoming}, and tickets are reserved up to {reserved}")
 
     # The doorway. Everything below is called inside it unless it says otherwise.
 
@@ -249,7 +306,8 @@ class TicketFile:
             raise damaged(self.where, f"tickets below {broken} are void, and only {upcoming} were drawn")
         if capacity != self.capacity:
             self._remap(handle)
-        if upcoming + 2 > self.reserved:
+        if not self.reserved - RANGE - 2 <= upcoming <= self.reserved - 2:
+            self._refuse_counter(upcoming)
             self._reserve(handle, upcoming)
         return upcoming, broken, tail
 

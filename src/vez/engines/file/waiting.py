@@ -42,6 +42,8 @@ class FileContender(Contender):
 
     def wake(self) -> None:
         """Ring our own bell."""
+        if not self._sound():
+            return  # it looks by itself soon enough
         slot = self.file.slot(self.number)
         self.ringer.ring(slot.bell, slot.ticket)
 
