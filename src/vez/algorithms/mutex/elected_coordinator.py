@@ -11,6 +11,7 @@ Guarantees:  exclusion, no deadlock, no starvation. With `majority`, whose terms
 Messages:    3 per entry: Request, Grant, Release. A change of coordinator costs the election and 2(N-1).
 Deviations:  A participant takes grants from the coordinator that it follows only. Who gets a grant that it does
              not want gives it back, so that a process that crashed in the queue and came back holds nobody up.
+             The election is one of those that can be held again after a crash; the others assume there is none.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from vez import core
-from vez.algorithms.election import bully, bully_stable, luis, majority
+from vez.algorithms.election import bully, bully_stable, chang_roberts, luis, majority
 from vez.core import Assumption, Durable, Io, Message, Mutex, Parameter, Property
 from vez.core.inside import Inside, Value, build, take_apart
 from vez.core.message import handler_name
@@ -26,6 +27,7 @@ from vez.core.message import handler_name
 ELECTIONS: dict[str, type[core.Election]] = {
     "bully": bully.Bully,
     "bully-stable": bully_stable.BullyStable,
+    "chang-roberts": chang_roberts.ChangRoberts,
     "luis": luis.Luis,
     "majority": majority.Majority,
 }
@@ -41,6 +43,7 @@ KINDS: dict[str, dict[str, type[Message]]] = {
             bully_stable.Coordinator,
         )
     },
+    "chang-roberts": {kind.__name__: kind for kind in (chang_roberts.Election, chang_roberts.Elected)},
     "luis": {},
     "majority": {kind.__name__: kind for kind in (majority.RequestVote, majority.Vote, majority.Heartbeat)},
 }
@@ -114,7 +117,7 @@ class ElectedCoordinator(Mutex):
         Property.FENCED_EXCLUSION,
     )
 
-    election: Parameter[Literal["bully", "bully-stable", "luis", "majority"]] = "majority"
+    election: Parameter[Literal["bully", "bully-stable", "chang-roberts", "luis", "majority"]] = "majority"
     takeover_ms: Parameter[float] = 6.0  # longer than an Inquiry and its answer take
     votes: Durable[tuple[Value, ...]] = ()  # the durable fields of the election inside
     ballots: tuple[Value, ...] = ()  # its other fields
