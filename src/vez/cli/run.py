@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 
 import click
 
@@ -92,9 +91,17 @@ def run(
 async def _run(made: Callable[[], aio.Lock], child: Child, teller: Teller, *, again: bool) -> int:
     while True:
         lock = made()
-        async with _granted(lock, teller) as grant:
+        try:
+            grant = await _granted(lock, teller)
+        except OwnershipLost:  # deposed while we were paused, before we knew that we lead
+            if again:
+                continue
+            raise
+        try:
             teller.granted(grant.token)
             code = await child.run(grant, lost=grant.wait_lost())
+        finally:
+            await grant.release()
         if code is not None:
             teller.ended(code)
             return code
@@ -106,14 +113,9 @@ async def _run(made: Callable[[], aio.Lock], child: Child, teller: Teller, *, ag
             )
 
 
-@contextlib.asynccontextmanager
-async def _granted(lock: aio.Lock, teller: Teller) -> AsyncIterator[aio.Grant]:
+async def _granted(lock: aio.Lock, teller: Teller) -> aio.Grant:
     """The grant without the cancelling of a body: loss is the child's business first."""
     try:
-        grant = await lock.acquire()
+        return await lock.acquire()
     finally:
         teller.waited()
-    try:
-        yield grant
-    finally:
-        await grant.release()
