@@ -213,7 +213,7 @@ def test_a_sweep_can_be_a_debug_run(vez: Any, tmp_path: Path) -> None:
         ("sim bully --nonsense", 64, "No such option", "--help"),
         ("sim bully --set answer=3", 64, "unknown parameter of bully 'answer'", "did you mean answer_ms"),
         ("sim coordinator --set lease_ms=3", 64, "coordinator has no parameter", "no parameters at all"),
-        ("sim elected-coordinator --set election=foo", 65, "value 'foo'", "known: bully, bully-stable, luis, majority"),
+        ("sim elected-coordinator --set election=foo", 65, "value 'foo'", "known: bully, bully-stable, chang-roberts, luis, majority"),
         ("sim --scenario missing.toml", 66, "cannot read missing.toml", ""),
         ("sim missing.py:Mine", 66, "there is no file missing.py", ""),
         ("show missing.jsonl", 66, "cannot read missing.jsonl", ""),
