@@ -21,8 +21,14 @@ from vez.torture.record import Line, Register, read_lines
 
 MS = 1_000_000
 STALLS = {"deadlock_freedom", "starvation_freedom", "bounded_waiting"}
-"""Known gap: about one campaign in twenty-five ends with waiters that nobody wakes (docs/decisions/file-engine.md).
-Safety is asserted without exception."""
+"""Known gap (docs/decisions/file-engine.md): now and then a campaign ends with waiters. Safety is asserted strictly;
+progress has a test of its own, which is expected to fail at times until the cause is found."""
+
+
+@pytest.mark.xfail(strict=False, reason="a campaign now and then ends with waiters; see docs/decisions/file-engine.md")
+def test_everybody_gets_in_again_after_a_short_campaign(tmp_path: Path) -> None:
+    outcome = Campaign(Plan(url=f"file://{tmp_path}/turns", workers=3, seconds=1)).run()
+    assert outcome.broken == (), [f"{verdict.name}: {verdict.evidence}" for verdict in outcome.broken]
 
 
 @pytest.mark.slow
