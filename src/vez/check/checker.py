@@ -19,11 +19,8 @@ from vez.properties import election, judge, mutex
 from vez.properties.verdict import Status, Verdict
 from vez.sim.scenario import Expect, Scenario
 
-UNCHECKED = (Property.REQUEST_ORDER,)
-"""It needs the causes of every message in the state; the simulator judges it run by run."""
-
-ON_REQUEST = (Property.BOUNDED_WAITING,)
-"""Its observer multiplies the states, so it is judged when it is asked for."""
+ON_REQUEST = (Property.BOUNDED_WAITING, Property.REQUEST_ORDER)
+"""Their observers multiply the states, so they are judged when they are asked for."""
 
 ROLES = {"mutex": tuple(mutex.JUDGES), "election": tuple(election.JUDGES), "other": ()}
 
@@ -77,12 +74,9 @@ def properties_of(configuration: Configuration, asked: tuple[str, ...] = ()) -> 
             raise UnknownName("property", name, role)
         if Property(key) not in role:
             raise Misuse(f"{configuration.algorithm.name} is no algorithm for {key}", hint=f"known: {', '.join(role)}")
-        if Property(key) in UNCHECKED:
-            raise Misuse(f"{key} is not judged exhaustively", hint="`vez sim` judges it run by run")
         names.append(Property(key))
     guarantees = configuration.algorithm.guarantees
-    rare = (*UNCHECKED, *ON_REQUEST)
-    defaults = [name for name in role if name not in rare and (name not in KINDS or name in guarantees)]
+    defaults = [name for name in role if name not in ON_REQUEST and (name not in KINDS or name in guarantees)]
     return tuple(dict.fromkeys(names)) or tuple(defaults)
 
 
@@ -101,7 +95,8 @@ def check(
     names = properties_of(configuration, properties)
     observed = tuple(name for name in names if name in KINDS)
     bound = getattr(configuration.algorithm, "bypass_bound", None)
-    model = Model(configuration, Watch(observed, bound) if observed else None)
+    observer = Watch(observed, bound, configuration.ids) if observed else None
+    model = Model(configuration, observer, causal=Property.REQUEST_ORDER in names)
     search = Search(model, names, limits=limits, watch=watch, first=first, reduce=reduce, symmetry=symmetry).run()
     liveness = Liveness(search)
     verdicts, examples = [], {}

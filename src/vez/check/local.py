@@ -34,6 +34,7 @@ class Local(NamedTuple):
     led: tuple[int, ...]  # the terms in which it ever took itself for the leader; history, so it outlives a crash
     timers: tuple[tuple[str, int], ...]  # those that run, by name, with the microseconds left where time is kept
     told: tuple[int, ...]  # the peers that the detector has told it are dead
+    known: tuple[int, ...] = ()  # the requests that happened before, where they are followed; see `causality`
 
 
 Event = tuple[Any, ...]
@@ -45,7 +46,7 @@ class Transition(NamedTuple):
     """What an event did to a process, and what the process did to the world."""
 
     local: Local
-    sends: tuple[tuple[int, Message], ...] = ()
+    sends: tuple[tuple[int, Any], ...] = ()  # to whom, and a Message, or a Stamped one
     visible: tuple[
         tuple[Any, ...], ...
     ] = ()  # ("want",), ("enter", token), ("leave",), ("elected", leader, term), ("crash",)

@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from vez.check.causality import CausalMachine
 from vez.check.configuration import BUDGETS, Configuration
 from vez.check.local import IDLE, INSIDE, WAITING, Event, Local, Machine, Transition
-from vez.core.message import Message
 
 CRASHES, RECOVERIES, LOSSES, DUPLICATES, MISTAKES = range(len(BUDGETS))
 NOTHING = Transition(Local((), False, 0, IDLE, None, None, (), (), ()))
@@ -46,9 +46,12 @@ class Step(NamedTuple):
 class Model:
     """All runs of a configuration."""
 
-    def __init__(self, configuration: Configuration, observer: Observer | None = None) -> None:
+    def __init__(
+        self, configuration: Configuration, observer: Observer | None = None, *, causal: bool = False
+    ) -> None:
+        """`causal`: processes and messages carry the requests that happened before them."""
         self.configuration = configuration
-        self.machine = Machine(configuration)
+        self.machine = CausalMachine(configuration) if causal else Machine(configuration)
         self.ids = configuration.ids
         self.n = len(self.ids)
         self.place = {process: place for place, process in enumerate(self.ids)}
@@ -56,8 +59,8 @@ class Model:
         self.observer = observer
         self.locals: list[Local] = []
         self._local_numbers: dict[Local, int] = {}
-        self.messages: list[Message] = []
-        self._message_numbers: dict[Message, int] = {}
+        self.messages: list[Any] = []  # of Message or Stamped
+        self._message_numbers: dict[Any, int] = {}
         self._memo: dict[tuple[int, int, Event], tuple[Transition, ...]] = {}
 
     def local_number(self, local: Local) -> int:
@@ -67,7 +70,7 @@ class Model:
             self.locals.append(local)
         return number
 
-    def message_number(self, message: Message) -> int:
+    def message_number(self, message: Any) -> int:
         """The number of a message, the same for equal ones."""
         number = self._message_numbers.setdefault(message, len(self.messages))
         if number == len(self.messages):

@@ -98,7 +98,38 @@ class Waiting(NamedTuple):
         return Waiting((*before, *self.queue[place + 1 :]), worst)
 
 
-KINDS: dict[Property, type[Fence | Reigns | Waiting]] = {
+class Order(NamedTuple):
+    """Who waits, with what it knew when it asked; and whom one overtook that knew of its request."""
+
+    waiting: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    overtaken: tuple[int, ...] = ()
+    places: tuple[int, ...] = ()
+    """The identifiers in the order of what is known."""
+    broken: bool = False
+
+    def after(self, process: int, visible: Visible) -> Order:
+        """One thing that a process was seen to do. As the judge has it, only who gets in was overtaken."""
+        if visible[0] == "want":
+            return self._replace(waiting=tuple(sorted((*self.waiting, (process, visible[1])))))
+        asked = dict(self.waiting).get(process)
+        if asked is None or visible[0] not in ("enter", "crash"):
+            return self
+        left = tuple(entry for entry in self.waiting if entry[0] != process)
+        was = process in self.overtaken
+        passed = {other for other, known in left if visible[0] == "enter" and self._follows(asked, other, known)}
+        overtaken = tuple(sorted({*self.overtaken, *passed} - {process}))
+        return self._replace(
+            waiting=left, overtaken=overtaken, broken=self.broken or (was and visible[0] == "enter")
+        )
+
+    def _follows(self, asked: tuple[int, ...], other: int, known: tuple[int, ...]) -> bool:
+        """Whether a request knew of the one that another waits for."""
+        place = self.places.index(other)
+        return asked[place] >= known[place]
+
+
+KINDS: dict[Property, type[Fence | Reigns | Waiting | Order]] = {
+    Property.REQUEST_ORDER: Order,
     Property.FENCED_EXCLUSION: Fence,
     Property.STABILITY: Reigns,
     Property.BOUNDED_WAITING: Waiting,
@@ -108,12 +139,15 @@ KINDS: dict[Property, type[Fence | Reigns | Waiting]] = {
 class Watch(Observer):
     """The observers of some properties, numbered as one."""
 
-    def __init__(self, properties: tuple[Property, ...], bypass_bound: int | None = None) -> None:
+    def __init__(
+        self, properties: tuple[Property, ...], bypass_bound: int | None = None, ids: tuple[int, ...] = ()
+    ) -> None:
         self.properties = properties
         self.bypass_bound = bypass_bound
         self._states: list[tuple[Any, ...]] = []
         self._numbers: dict[tuple[Any, ...], int] = {}
-        self._number(tuple(KINDS[name]() for name in properties))
+        blank = {Property.REQUEST_ORDER: Order(places=ids)}
+        self._number(tuple(blank.get(name) or KINDS[name]() for name in properties))
 
     def after(self, number: int, process: int, visible: tuple[Visible, ...]) -> int:
         states = self._states[number]

@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from vez.check.causality import bare
 from vez.check.model import Model, State, Step
 from vez.core.trace import Lost, Trace
 from vez.errors import VezError
@@ -61,7 +62,7 @@ def describe(model: Model, step: Step) -> str:
         return f"{step.detail / 1000:g} ms pass: nothing else can happen"
     process = f"process {model.ids[step.process]}"
     if step.message >= 0:
-        message = model.messages[step.message]
+        message = bare(model.messages[step.message])
         values = ", ".join(_plain(getattr(message, name)) for name in message.__struct_fields__)
         what = f"{type(message).__name__}({values})" if values else type(message).__name__
         verb = {
@@ -119,6 +120,8 @@ class Replay:
         self.end = len([step for step in self.steps if step.kind != "advance"])
         self.quiet = quiet
         self._patience = len([step for step in loop if step.kind != "advance"]) if loop else None
+        begin = len([step for step in path.steps[: path.loop] if step.kind != "advance"])
+        self._loop_ms = (begin + 0.5, begin + self._patience + 0.5) if self._patience else None
         self._flying: dict[int, list[_Flying]] = defaultdict(list)
         self._wants: list[tuple[int, int, int | None, int | None]] = []  # process, at, entered, left
         self._elects: list[Elect] = []
@@ -155,6 +158,7 @@ class Replay:
             title=title,
             until_ms=self.end + (100 if self.quiet else 0.5),
             patience_ms=patience,
+            loop_ms=self._loop_ms,
             want=wants,
             elect=tuple(self._elects) or self._nobody_starts(),
             crash=tuple(self._crashes),

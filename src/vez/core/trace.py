@@ -192,6 +192,8 @@ class Header(msgspec.Struct, frozen=True, omit_defaults=True):
     """Processes whose clocks are off."""
     patience_us: int = 0
     """How old a request must be, at the end of a run that a limit cut short, to count as starving."""
+    loop_us: tuple[int, int] | None = None
+    """The stretch that this run repeats, and would repeat for ever; pictures draw it once and mark it."""
 
 
 class Trace(msgspec.Struct, frozen=True):
@@ -292,6 +294,8 @@ def _check(trace: Trace, where: str) -> None:
     known, sent, at = set(trace.header.ids), set[int](), 0
     if not known:
         raise BadData(f"{where}, line 1: a run has at least one process", hint=_HINT)
+    if trace.header.loop_us is not None and not 0 <= trace.header.loop_us[0] < trace.header.loop_us[1]:
+        raise BadData(f"{where}, line 1: a loop has a start and a later end", hint=_HINT)
     for line, event in enumerate(trace.events, 2):
         if event.process not in known:
             raise BadData(f"{where}, line {line}: there is no process {event.process}")

@@ -82,7 +82,8 @@ class Picture:
     """A trace and its verdicts, read once for all formats."""
 
     def __init__(self, trace: Trace, verdicts: Sequence[Verdict] = ()) -> None:
-        self.trace = trace
+        self.trace = trace = once_round(trace)
+        self.loop = trace.header.loop_us
         self.ids = trace.header.ids
         self.verdicts = tuple(verdicts)
         self.history = History(trace)
@@ -105,6 +106,15 @@ class Picture:
         header = self.trace.header
         ids = len(header.ids)
         return f"{clean(header.algorithm)} · {ids} process{'es' if ids != 1 else ''} · seed {header.seed}"
+
+
+def once_round(trace: Trace) -> Trace:
+    """A run that repeats a part for ever, until the end of its first round."""
+    loop = trace.header.loop_us
+    if loop is None:
+        return trace
+    events = tuple(event for event in trace.events if event.at <= loop[1])
+    return Trace(msgspec.structs.replace(trace.header, ended_at=loop[1]), events)
 
 
 class Life(msgspec.Struct):

@@ -50,6 +50,7 @@ class _Diagram:
         self.size = 0
         self.inside: set[int] = set()
         self.red: list[Violation] = []  # the violations whose block is open
+        self.looping = False  # whether the block of what repeats for ever is open
 
     def draw(self) -> str:
         picture = self.picture
@@ -67,6 +68,8 @@ class _Diagram:
         for process in sorted(self.inside):
             self.say(f"deactivate {self.name(process)}", 1)
         self._close()
+        if self.looping:
+            self.say("end", 1)
         for violation in picture.violations:
             if violation.start is None:
                 self._open(violation)
@@ -82,6 +85,10 @@ class _Diagram:
         for index, event in enumerate(self.picture.trace.events):
             if self.size > MAX_CHARACTERS:
                 return index
+            if self.picture.loop and not self.looping and event.at > self.picture.loop[0]:
+                self._close()
+                self.looping = True
+                self.say("loop for ever", 1)
             if self.red and event.at > max(one.end for one in self.red):
                 self._close()
             while pending and event.at >= (pending[0].start or 0):

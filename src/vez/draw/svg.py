@@ -66,7 +66,8 @@ def _wrap(picture: Picture, out: Markup, width: float, height: float) -> str:
 def _heading(picture: Picture, left_out: Sequence[str]) -> list[tuple[str, str]]:
     header = picture.trace.header
     served = sum(stay.served for stay in picture.history.stays)
-    parts = [f"{len(header.ids)} processes", f"{len({arrow.number for arrow in picture.arrows})} messages"]
+    messages = len({arrow.number for arrow in picture.arrows})
+    parts = [f"{len(header.ids)} processes", f"{messages} message{'s' * (messages != 1)}"]
     parts += [f"{served} {'entry' if served == 1 else 'entries'}"] if header.role == "mutex" else []
     parts += [f"{ms(picture.end)} ms", f"seed {header.seed}"]
     lines = [("title", picture.title.partition(" · ")[0]), ("soft", " · ".join(parts))]
@@ -96,6 +97,10 @@ def _background(out: Markup, picture: Picture, places: Places) -> None:
         zigzag = f"M{left - 20:.0f} {middle + 4:.1f} l5 -8 l5 8 l5 -8"
         out.path(zigzag, "break", title=f"{ms(end - start)} ms in which nothing happens, drawn shorter")
         out.text(left - 26, middle + 4, f"{(end - start) / 1000:.3g} ms", "tick")
+    if picture.loop is not None:
+        top, bottom = places.y(picture.loop[0]), places.y(picture.loop[1])
+        out.rect(left + 2, top, right - left - 4, bottom - top, "loop", round_=8, title="this repeats for ever")
+        out.text(right - 8, top - 5, "↻ from here on for ever", "loop-words")
     for partition in picture.partitions:
         y, kind = places.y(partition.at), "cut" if partition.cut else "healed"
         out.line(left, y, right, y, kind, index=partition.index)

@@ -25,6 +25,8 @@ HEADER_EVERY = 40
 GAP = 10
 """Message times without an event after which a line says that time passed."""
 
+FOR_EVER, AGAIN = "┌ from here on for ever", "└ and round again"
+
 LINE = {"plain": "│", "waiting": "┊", "inside": "█", "down": " ", "paused": "░", "leads": "┃"}
 STYLE = {"waiting": "yellow", "inside": "green", "paused": "blue", "leads": "magenta", "plain": "dim"}
 
@@ -69,10 +71,14 @@ class _Drawing:
         """The heading, and one row or more for each moment."""
         events = self.picture.trace.events
         partitions = {partition.index: partition for partition in self.picture.partitions}
+        loop = self.picture.loop
         index = 0
         while index < len(events):
             event = events[index]
             self._announce(event.at)
+            if loop is not None and event.at > loop[0]:
+                self.across(event.at, FOR_EVER, "bold")
+                loop = None
             if index in partitions:
                 partition = partitions[index]
                 self.across(event.at, partition.words, "red" if partition.cut else "green")
@@ -88,6 +94,8 @@ class _Drawing:
         for arrow in self.picture.arrows:
             if arrow.fate == "flying":
                 self.arrow(arrow)
+        if self.picture.loop is not None:
+            self.across(self.picture.end, AGAIN, "bold")
         return self.heading(), self.rows
 
     def _together(self, index: int) -> int:

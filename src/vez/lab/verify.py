@@ -11,10 +11,11 @@ from typing import Any
 
 import msgspec
 
+from vez import draw
 from vez.check import Budget, Configuration, Limits, Report, check
 from vez.core.assumptions import Assumption
 from vez.core.process import DURABLE, Process, marked
-from vez.properties import Status
+from vez.properties import Status, judge
 from vez.sim.scenario import Scenario
 
 EDGES = ((1, 2), (2, 3), (1, 3))
@@ -83,12 +84,10 @@ class Cell(msgspec.Struct, frozen=True):
     endless: bool = False
 
     @property
-    def text(self) -> str:
-        """As the table shows it."""
-        if self.status != "broken":
-            return self.status
+    def length(self) -> str:
+        """How long the shortest run is."""
         loop = ", then a loop" if self.endless else ""
-        return f"**broken** ({self.steps} step{'s' * (self.steps != 1)}{loop})"
+        return f"{self.steps} step{'s' * (self.steps != 1)}{loop}"
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -105,6 +104,8 @@ class Row(msgspec.Struct, frozen=True):
     """As on the command line; empty where nothing is cut off."""
     kept: bool
     """Whether the world keeps all that the algorithm assumes."""
+    pictures: dict[str, str] = {}
+    """By property: the shortest run that breaks it, as SVG, where pictures were asked for."""
 
     @property
     def command(self) -> str:
@@ -146,17 +147,29 @@ def _bounds(configuration: Configuration) -> str:
 
 
 def verify(
-    algorithms: Mapping[str, type[Process]], max_states: int, watch: Callable[[str], None] | None = None
+    algorithms: Mapping[str, type[Process]],
+    max_states: int,
+    watch: Callable[[str], None] | None = None,
+    *,
+    pictures: bool = False,
 ) -> Iterator[Row]:
     """Check the algorithms one world after another."""
     for name, algorithm in algorithms.items():
         for world, configuration in configurations(name, algorithm):
             if watch is not None:
                 watch(f"{name}: {world.name}")
-            yield row(name, algorithm, world, configuration, max_states * world.patience)
+            yield row(name, algorithm, world, configuration, max_states * world.patience, pictures=pictures)
 
 
-def row(name: str, algorithm: type[Process], world: World, configuration: Configuration, max_states: int) -> Row:
+def row(
+    name: str,
+    algorithm: type[Process],
+    world: World,
+    configuration: Configuration,
+    max_states: int,
+    *,
+    pictures: bool = False,
+) -> Row:
     """Check one algorithm in one world."""
     report = check(configuration, limits=Limits(max_states))
     cells = {verdict.name: _cell(report, verdict.name, verdict.status) for verdict in report.verdicts}
@@ -169,7 +182,18 @@ def row(name: str, algorithm: type[Process], world: World, configuration: Config
         promised=tuple(map(str, algorithm.guarantees)),
         bounds=_bounds(configuration),
         kept=not _unkept(algorithm, world),
+        pictures=_pictures(report) if pictures else {},
     )
+
+
+def _pictures(report: Report) -> dict[str, str]:
+    """The shortest run of each broken property; those that the same run breaks get the same picture."""
+    found = {}
+    names = [verdict.name for verdict in report.verdicts]
+    for name, example in report.counterexamples.items():
+        judged = {verdict.name: verdict for verdict in judge(example.trace, only=names)} | {name: example.verdict}
+        found[name] = draw.svg(example.trace, tuple(judged.values()))
+    return found
 
 
 def _cell(report: Report, name: str, status: Status) -> Cell:
@@ -191,37 +215,6 @@ def _unkept(algorithm: type[Process], world: World) -> bool:
     }
     forgets = world.amnesia and bool(marked(algorithm, DURABLE))
     return forgets or world.without is not None or any(breaks.get(name) for name in algorithm.assumes)
-
-
-HEAD = """# Verdicts: every algorithm against every kind of fault
-
-Written by `vez verify`; do not edit. Each row is one exhaustive search: all deliveries in any order that the
-channels allow, timers, choices, and at most the faults that the row names, at any moment. One request each, or
-everybody starts an election. *holds* is said only when all states were seen; *not exhausted* means that no
-violation was found before {limit:,} states ({patient:,} where nothing goes wrong, and in the rows that name a
-parameter). A number of steps is that of the shortest run; `vez check` with the row's options prints and draws it. A
-world in *italics* breaks an assumption of the algorithm: what breaks there was never promised.
-
-Algorithms that count or send without end are followed within the bounds that the command names; what must happen some
-day is *not judged* there. Durable fields survive a crash unless the row says *with or without*.
-"""
-
-
-def markdown(rows: list[Row], max_states: int) -> str:
-    """The table of truth as a page."""
-    parts = [HEAD.format(limit=max_states, patient=max_states * PATIENT)]
-    for name in dict.fromkeys(row.algorithm for row in rows):
-        own = [row for row in rows if row.algorithm == name]
-        names = list(own[0].cells)
-        parts.append(f"## {name}\n\nn = {own[0].n}. Promised: {', '.join(own[0].promised) or 'nothing'}.\n")
-        parts.append("| world | " + " | ".join(names) + " | states | see it |")
-        parts.append("|---" * (len(names) + 3) + "|")
-        for line in own:
-            world = line.world.name if line.kept else f"*{line.world.name}*"
-            cells = " | ".join(line.cells[name].text for name in names)
-            parts.append(f"| {world} | {cells} | {line.size} | `{line.command}` |")
-        parts.append("")
-    return "\n".join(parts)
 
 
 def to_json(line: Row) -> dict[str, Any]:

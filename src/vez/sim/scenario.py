@@ -194,6 +194,8 @@ class Scenario(_Part):
     max_events: Annotated[int, Meta(ge=1, le=MAX_WHOLE)] = 1_000_000
     patience_ms: Ms | None = None
     """How old a request must be to count as starving when a limit ends the run; None: 100 message times."""
+    loop_ms: tuple[Ms, Ms] | None = None
+    """From when to when lies what this run repeats, and would repeat for ever; only pictures look at it."""
     parameters: dict[str, Any] = {}
     initial: dict[str, dict[str, Any]] = {}
     """Fields of single processes at the start: `[initial.1]` with `clock = 40`."""

@@ -147,6 +147,8 @@ class Setup:
         s = self.scenario
         for partition in s.partition:
             _check_partition(partition)
+        if s.loop_ms is not None and s.loop_ms[0] >= s.loop_ms[1]:
+            raise Misuse(f"loop_ms: {s.loop_ms[1]:g} ms is not after {s.loop_ms[0]:g} ms")
         for crash in s.crash:
             if crash.recover_ms is not None and crash.recover_ms <= crash.at_ms:
                 raise Misuse(f"process {crash.process} recovers at {crash.recover_ms:g} ms, not after its crash")

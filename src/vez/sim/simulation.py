@@ -308,6 +308,7 @@ class Simulation:
             delay_bound_us=None if bound is None else us(bound),
             drifting=tuple(sorted(process for process, rate in self._rates.items() if rate != 1.0)),
             patience_us=100 * self.message_us if patience is None else us(patience),
+            loop_us=None if scenario.loop_ms is None else (us(scenario.loop_ms[0]), us(scenario.loop_ms[1])),
         )
         return Trace(header, tuple(self.log))
 
