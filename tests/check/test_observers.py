@@ -11,7 +11,7 @@ from tests.check.test_search import configuration
 from vez.algorithms import find
 from vez.check import Configuration, check
 from vez.check.model import Model, Step
-from vez.check.observers import Watch
+from vez.check.observers import Fence, Watch
 from vez.check.path import Path, Replay
 from vez.cli.app import run
 from vez.core.assumptions import Property
@@ -44,6 +44,12 @@ def walk(model: Model, seed: int) -> Path:
         ("quorum", 2, {"requests": 3, "crashes": 1, "recoveries": 1, "amnesia": True}, Property.REQUEST_ORDER),
         ("coordinator-lease", 3, {"requests": 2, "timeouts": True}, Property.REQUEST_ORDER),
         ("coordinator-lease", 3, {"requests": 2, "timeouts": True}, Property.FENCED_EXCLUSION),
+        (
+            "elected-coordinator",
+            3,
+            {"set": {"election": "bully"}, "mistakes": 2, "timeouts": True},
+            Property.FENCED_EXCLUSION,
+        ),
         ("bully-stable", 3, {"crashes": 1, "recoveries": 1, "timeouts": True}, Property.STABILITY),
     ],
     ids=str,
@@ -82,9 +88,7 @@ def test_who_asked_first_gets_in_first(name: str, options: dict[str, Any], state
     assert states is None or report.states == states
 
 
-@pytest.mark.parametrize(
-    ("name", "steps"), [("ricart-agrawala-priority", 10), ("suzuki-kasami", 7), ("maekawa", 23)]
-)
+@pytest.mark.parametrize(("name", "steps"), [("ricart-agrawala-priority", 10), ("suzuki-kasami", 7), ("maekawa", 23)])
 def test_who_knew_of_a_request_overtakes_it_in_a_run_that_is_replayed(name: str, steps: int) -> None:
     report = check(configuration(name, 3, {}), ("request_order",))
     example = report.counterexamples["request_order"]
@@ -97,7 +101,9 @@ def test_who_knew_of_a_request_overtakes_it_in_a_run_that_is_replayed(name: str,
 
 def test_order_is_judged_beside_other_properties_with_their_verdicts() -> None:
     alone = check(configuration("ricart-agrawala", 3, {"crashes": 1}))
-    both = check(configuration("ricart-agrawala", 3, {"crashes": 1}), ("request_order", "exclusion", "deadlock_freedom"))
+    both = check(
+        configuration("ricart-agrawala", 3, {"crashes": 1}), ("request_order", "exclusion", "deadlock_freedom")
+    )
     assert both.broken == ("deadlock_freedom",)
     assert both.counterexamples["deadlock_freedom"].steps == alone.counterexamples["deadlock_freedom"].steps
 
@@ -107,3 +113,12 @@ def test_requests_without_end_cannot_be_counted(capsys: pytest.CaptureFixture[st
         check(Configuration(Scenario(algorithm="token-ring"), find("token-ring"), requests=-1), ("request_order",))
     assert run(["check", "token-ring", "--requests", "forever", "--property", "request_order"]) == 64
     assert "--requests 2" in capsys.readouterr().err
+
+
+def test_a_writer_that_has_left_makes_its_place_free() -> None:
+    """Who leaves last writes last; the place that the one before kept is nobody's then."""
+    fence = Fence()
+    for process, seen in ((2, "enter"), (1, "enter"), (3, "enter"), (1, "leave"), (3, "leave")):
+        fence = fence.after(process, (seen, 1))
+    assert [stay.process for stay in fence.stays] == [2, None]
+    assert fence.broken  # 1 wrote after 3, which got in later

@@ -42,7 +42,10 @@ def configuration(name: str, n: int, options: dict[str, Any]) -> Configuration:
     options = dict(options)
     budget = Budget(**{kind: options.pop(kind) for kind in Budget.__struct_fields__ if kind in options})
     elect = tuple(Elect(process=process) for process in options.pop("elect", ()))
-    scenario = Scenario(algorithm=name, n=n, network=Network(fifo=options.pop("fifo", None)), elect=elect)
+    parameters = options.pop("set", {})
+    scenario = Scenario(
+        algorithm=name, n=n, parameters=parameters, network=Network(fifo=options.pop("fifo", None)), elect=elect
+    )
     return Configuration(scenario, find(name), budget=budget, **options)
 
 

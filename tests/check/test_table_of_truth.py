@@ -9,41 +9,71 @@ import pytest
 
 from vez.algorithms import ALGORITHMS
 from vez.check import Budget, Configuration, Limits, check
-from vez.lab.verify import configurations, row
+from vez.lab.verify import FEWEST, Cell, commanded, configuration, row, worlds
 from vez.properties import Status
 from vez.sim.scenario import Elect, Scenario
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "verdicts.md"
 FITS = 25_000
 """States of a cell that the tests check again; the page is written with a larger limit."""
+LINK = re.compile(r"\[picture\]\(([^)]*)\)")
 
 
 def written(name: str) -> dict[str, list[str]]:
-    """The rows of an algorithm on the page, by their command."""
+    """The rows of an algorithm on the page, by their command; those of the last table have the world for a name."""
     text = PAGE.read_text()
     assert f"## {name}\n" in text, f"run `vez verify -o {PAGE.name}`: {name} is not on the page"
     section = text.split(f"## {name}\n")[1].split("\n## ")[0]
-    rows = [line.strip("| \n").split(" | ") for line in section.splitlines() if "`vez check" in line]
+    order = [line for line in text.split("## The order of requests")[1].splitlines() if line.startswith(f"| {name} |")]
+    lines = [line for line in section.splitlines() if "`vez check" in line] + order
+    rows = [line.strip("| \n").split(" | ") for line in lines]
     return {cells[-1]: cells for cells in rows}
 
 
+def shown(cell: Cell, text: str) -> str:
+    """A cell as the page has it, with whatever picture the page links to."""
+    link = re.search(r"\[picture\]\(([^)]*)\), ", text)
+    if cell.status != "broken":
+        return f"{cell.status} ({cell.worst})" if cell.worst else cell.status
+    assert link is not None, "a broken cell has a picture"
+    return f"**broken** ({link[0]}{cell.length})"
+
+
 @pytest.mark.parametrize("name", list(ALGORITHMS))
-def test_the_page_says_what_the_checker_says(name: str) -> None:
+def test_the_page_says_and_shows_what_the_checker_does(name: str) -> None:
     rows = written(name)
-    seen = 0
-    for world, configuration in configurations(name, ALGORITHMS[name]):
-        own = [command for command in rows if rows[command][0].strip("*") == world.name]
-        cells = rows.pop(own[0])
-        states = cells[-2]
-        if states == "not exhausted" or int(states.replace(",", "")) > FITS:
-            continue
-        found = row(name, ALGORITHMS[name], world, configuration, 2 * FITS)
-        assert f"`{found.command}`" == own[0]
-        assert found.size == states
-        assert [cell.text for cell in found.cells.values()] == cells[1:-2]
-        seen += 1
+    for world in worlds(name, ALGORITHMS[name]):
+        for n in (0, FEWEST):
+            asked = configuration(name, ALGORITHMS[name], world, n)
+            command = f"`{commanded(name, world, len(asked.ids))}`"
+            if n and command not in rows:
+                continue
+            *_, states, _ = cells = rows.pop(command, None) or pytest.fail(f"the page lacks {command}")
+            if states == "not exhausted" or int(states.replace(",", "")) > FITS:
+                continue
+            found = row(name, ALGORITHMS[name], world, 2 * FITS, n=n, pictures=True)
+            assert (found.size, f"`{found.command}`") == (states, command)
+            assert cells[1] == str(found.n)
+            for written_cell, (title, cell) in zip(cells[2:-2], found.cells.items(), strict=True):
+                assert written_cell == shown(cell, written_cell)
+                if cell.status == "broken":
+                    assert (PAGE.parent / LINK.findall(written_cell)[0]).read_text() == found.pictures[title]
+            if world.n:
+                break
     assert not rows, "the page has rows that the checker does not know"
-    assert seen or name not in ("coordinator", "token-ring")
+
+
+def test_every_picture_is_linked_and_every_link_leads_to_one() -> None:
+    linked = set(LINK.findall(PAGE.read_text()))
+    assert linked == {f"{PAGE.stem}/{path.name}" for path in PAGE.with_suffix("").iterdir()}
+    assert len(linked) > 50
+
+
+def test_an_endless_run_is_drawn_as_a_loop() -> None:
+    text = PAGE.read_text()
+    endless = {link for link, loop in re.findall(r"\(([^)]*\.svg)\), \d+ steps(, then a loop)?", text) if loop}
+    assert endless
+    assert all("from here on for ever" in (PAGE.parent / link).read_text() for link in endless)
 
 
 KNOWN = [
@@ -82,16 +112,15 @@ def test_the_fair_votes_do_not_deadlock() -> None:
 
 def test_a_coordinator_elected_by_bully_needs_the_perfect_detector() -> None:
     name = "elected-coordinator"
-    worlds = {world.name: asked for world, asked in configurations(name, ALGORITHMS[name])}
-    bully = worlds["1 wrong suspicion, elected by bully"]
-    report = check(bully, ("exclusion",), limits=Limits(1_200_000), first=True)
-    (found,) = [cells for cells in written(name).values() if "elected by bully" in cells[0]]
-    assert found[1] == f"**broken** ({report.counterexamples['exclusion'].steps} steps)"
+    (world,) = [world for world in worlds(name, ALGORITHMS[name]) if world.name == "1 wrong suspicion"]
+    report = check(configuration(name, ALGORITHMS[name], world), ("exclusion",), limits=Limits(1_200_000), first=True)
+    found = next(cells for cells in written(name).values() if "1 wrong suspicion" in cells[0])
+    assert found[2].endswith(f", {report.counterexamples['exclusion'].steps} steps)")
 
 
 def test_lamport_is_exhausted_where_nothing_goes_wrong() -> None:
     (found,) = [cells for cells in written("lamport").values() if cells[0] == "nothing goes wrong"]
-    assert found[1:4] == ["holds", "holds", "holds"]
+    assert found[2:5] == ["holds", "holds", "holds"]
 
 
 def test_every_command_on_the_page_names_its_own_algorithm() -> None:

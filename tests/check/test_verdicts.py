@@ -10,14 +10,14 @@ from tests.check.test_search import configuration
 from vez.algorithms import ALGORITHMS, find
 from vez.algorithms.mutex.coordinator import Coordinator
 from vez.algorithms.mutex.token_ring import TokenRing
-from vez.check import Configuration, Limits, Report, check
+from vez.check import Budget, Configuration, Limits, Report, check
 from vez.check.configuration import FOREVER
 from vez.core import Io, Message, Mutex, Parameter, Property
 from vez.core.assumptions import Assumption
 from vez.core.trace import Entered
 from vez.properties import Status, judge
 from vez.sim import simulate
-from vez.sim.scenario import Scenario, dumps, loads
+from vez.sim.scenario import Elect, Scenario, dumps, loads
 
 
 def verdicts(report: Report) -> dict[str, Status]:
@@ -222,3 +222,13 @@ def test_a_hub_that_does_not_stay_is_the_one_that_crashes() -> None:
 def test_without_stable_storage_somebody_comes_back_and_has_forgotten() -> None:
     forgetful = Configuration(Scenario(algorithm="majority", n=3), find("majority"), without=("stable_storage",))
     assert (forgetful.budget.crashes, forgetful.budget.recoveries, forgetful.amnesia) == (1, 1, True)
+
+
+@pytest.mark.parametrize("victim", [2, 4])
+def test_a_ring_of_four_survives_the_crash_of_a_relay_and_of_the_leader(victim: int) -> None:
+    """Of four, unlike of three, somebody may stand between who was misled and who knows better."""
+    scenario = Scenario(algorithm="chang-roberts", n=4, elect=(Elect(process=1), Elect(process=4)))
+    crash = Configuration(scenario, find("chang-roberts"), budget=Budget(crashes=1), victims=(victim,))
+    report = check(crash, no_return=False)
+    assert set(verdicts(report).values()) == {Status.HOLDS}
+    assert report.states > 30_000

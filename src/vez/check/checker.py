@@ -90,14 +90,17 @@ def check(
     reduce: bool = False,
     symmetry: bool = False,
     pictures: bool = True,
+    no_return: bool = True,
 ) -> Report:
-    """Explore a configuration and judge it."""
+    """Explore a configuration and judge it. `no_return`: look for the points of no return too, which takes longer."""
     names = properties_of(configuration, properties)
     observed = tuple(name for name in names if name in KINDS)
     bound = getattr(configuration.algorithm, "bypass_bound", None)
     observer = Watch(observed, bound, configuration.ids) if observed else None
     model = Model(configuration, observer, causal=Property.REQUEST_ORDER in names)
     search = Search(model, names, limits=limits, watch=watch, first=first, reduce=reduce, symmetry=symmetry).run()
+    if not search.packed.store.count:
+        raise Misuse("no process can even start within the bounds", hint="allow larger values with --bound")
     liveness = Liveness(search)
     verdicts, examples = [], {}
     for name in names:
@@ -105,7 +108,7 @@ def check(
         if failure is None:
             verdicts.append(_unbroken(search, liveness, name))
             continue
-        example = _counterexample(search, liveness, name, failure) if pictures else None
+        example = _counterexample(search, liveness, name, failure, no_return) if pictures else None
         if example is not None:
             examples[str(name)] = example
         verdicts.append(_broken(name, example))
@@ -172,19 +175,21 @@ def _broken(name: Property, example: Counterexample | None) -> Verdict:
     return msgspec.structs.replace(example.verdict, evidence=words)
 
 
-def _counterexample(search: Search, liveness: Liveness, name: Property, failure: Failure) -> Counterexample:
+def _counterexample(
+    search: Search, liveness: Liveness, name: Property, failure: Failure, no_return: bool
+) -> Counterexample:
     numbers = _way_to(search, failure.state)
-    no_return = None
-    if search.complete and not search.partial:
+    point = None
+    if no_return and search.complete and not search.partial:
         bad = liveness.bad_states(name, failure)
-        no_return = liveness.point_of_no_return(numbers, bad)
+        point = liveness.point_of_no_return(numbers, bad)
     loop = len(numbers) - 1 if failure.loop else None
     states = [search.packed.unpack(number) for number in (*numbers, *failure.loop[1:])]
     if search.symmetry is None:
         start, steps = states[0], walk(search.model, states)
     else:
         start, steps = search.symmetry.walk(states)
-    path = Path(start, steps, loop, no_return)
+    path = Path(start, steps, loop, point)
     quiet = name in LIVENESS and not failure.loop
     replay = Replay(search.model, path, quiet=quiet, laps=_laps(search.model, path))
     title = f"{name} broken: {search.model.configuration.words()}"

@@ -73,8 +73,13 @@ class Configuration:
         self.capacity = capacity
         """The most messages under way on one channel that are followed; 0: any number."""
         for field in self.bounds:
-            if field not in algorithm.__struct_fields__:
-                raise UnknownName(f"field of {algorithm.name}", field, algorithm.__struct_fields__)
+            name, dot, place = field.partition(".")
+            if name not in algorithm.__struct_fields__:
+                raise UnknownName(f"field of {algorithm.name}", name, algorithm.__struct_fields__)
+            if dot and not (place.isascii() and place.isdigit()):
+                raise Misuse(
+                    f"bound {field}: expected the place of a value in {name}", hint=f"say {name}.0 for the first"
+                )
         given = budget or Budget()
         self.budget = _widen(given, dropped)
         self.amnesia = amnesia or Assumption.STABLE_STORAGE in dropped
@@ -101,6 +106,10 @@ class Configuration:
             if process not in self.ids:
                 raise Misuse(f"victims: there is no process {process}", hint=f"processes: {self.ids}")
         self.detector = scenario.detector.kind == "perfect" and hasattr(algorithm, "on_suspect")
+
+    def within(self, process: Process) -> bool:
+        """Whether no field has gone beyond its bound."""
+        return all(_number_in(process, field) <= most for field, most in self.bounds.items())
 
     def _requests(self, scenario: Scenario, requests: int) -> dict[int, int]:
         """How often each process wants in, or is asked to elect."""
@@ -148,6 +157,23 @@ class Configuration:
         return self.scenario.but(
             detector=Detector(kind="none"), elect=(), want=(), crash=(), suspect=(), message=(), choice=()
         )
+
+
+def _number_in(process: Process, field: str) -> float:
+    """The number that a bounded field holds, or `field.0`, the first value of one that holds several."""
+    name, dot, place = field.partition(".")
+    value = getattr(process, name)
+    if dot and isinstance(value, tuple):
+        value = value[int(place)] if int(place) < len(value) else None
+    if value is None:
+        return float("-inf")
+    if not isinstance(value, int | float):
+        first = f", or {name}.0, the first value in it" if isinstance(value, tuple) else ""
+        raise Misuse(
+            f"{field} of {type(process).name} holds {value!r}, not a number, so that it has no bound",
+            hint=f"bound a field that counts{first}",
+        )
+    return value
 
 
 def _elect(process: int) -> Elect:

@@ -212,7 +212,7 @@ class Machine:
             io.timers.update(local.timers)
             body = self.algorithm(**dict(zip(self._names, local.fields, strict=True)))
             self._call(handler, body, arguments, io)
-            if all(getattr(body, field) <= most for field, most in self.configuration.bounds.items()):
+            if self.configuration.within(body):
                 outcomes.append(self._outcome(process, local, body, io, visible))
             else:
                 self.cut = True

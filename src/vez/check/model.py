@@ -46,9 +46,7 @@ class Step(NamedTuple):
 class Model:
     """All runs of a configuration."""
 
-    def __init__(
-        self, configuration: Configuration, observer: Observer | None = None, *, causal: bool = False
-    ) -> None:
+    def __init__(self, configuration: Configuration, observer: Observer | None = None, *, causal: bool = False) -> None:
         """`causal`: processes and messages carry the requests that happened before them."""
         self.configuration = configuration
         self.machine = CausalMachine(configuration) if causal else Machine(configuration)

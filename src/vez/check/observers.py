@@ -34,11 +34,14 @@ class Fence(NamedTuple):
         if visible[0] == "enter" and visible[1] is not None:
             entered = self._replace(stays=(*self.stays, Stay(process, visible[1], False)))
             return entered._write(len(entered.stays) - 1)
-        place = next((place for place, stay in enumerate(self.stays) if stay.process == process), None)
+        place = self._place(process)
         if place is None or visible[0] not in ("leave", "crash"):
             return self
         last = self._write(place) if visible[0] == "leave" else self
-        return last._remove(place)
+        return last._remove(last._place(process))  # the write may have made places before it free
+
+    def _place(self, process: int) -> int | None:
+        return next((place for place, stay in enumerate(self.stays) if stay.process == process), None)
 
     def _write(self, place: int) -> Fence:
         token = self.stays[place].token
@@ -48,7 +51,9 @@ class Fence(NamedTuple):
         stays = tuple(stay._replace(wrote_last=at == place) for at, stay in enumerate(self.stays))
         return Fence(token, stays, self.broken or stale)._tidy()
 
-    def _remove(self, place: int) -> Fence:
+    def _remove(self, place: int | None) -> Fence:
+        if place is None:
+            return self
         gone = self.stays[place]
         left = (Stay(None, 0, True),) if gone.wrote_last else ()
         return self._replace(stays=self.stays[:place] + left + self.stays[place + 1 :])._tidy()
@@ -118,9 +123,7 @@ class Order(NamedTuple):
         was = process in self.overtaken
         passed = {other for other, known in left if visible[0] == "enter" and self._follows(asked, other, known)}
         overtaken = tuple(sorted({*self.overtaken, *passed} - {process}))
-        return self._replace(
-            waiting=left, overtaken=overtaken, broken=self.broken or (was and visible[0] == "enter")
-        )
+        return self._replace(waiting=left, overtaken=overtaken, broken=self.broken or (was and visible[0] == "enter"))
 
     def _follows(self, asked: tuple[int, ...], other: int, known: tuple[int, ...]) -> bool:
         """Whether a request knew of the one that another waits for."""

@@ -8,13 +8,9 @@ for each (state, result), then it is remembered.
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from typing import Any, NamedTuple
 
-import msgspec
-import numpy as np
-
-from vez.check.graph import Fairness, Graph
 from vez.errors import Misuse, ProtocolBug, VezError
 from vez.sim.blame import blame_function
 from vez.threads.operations import (
@@ -78,6 +74,8 @@ class Threads:
         self._places: list[list[Place]] = [[] for _ in self.names]
         self._known: list[dict[Any, int]] = [{} for _ in self.names]
         self._next: dict[tuple[int, int, Any], int] = {}
+        if not self.names:
+            raise Misuse("a program needs at least one thread")
         for name in self.objects:
             kind = program.shared[name]
             _must_stay(kind, f"{name} is {kind!r}")
@@ -261,99 +259,10 @@ class Threads:
             raise ProtocolBug(f"{name} uses {operation.name!r}, which is not shared", hint="declare it")
         kind = self.program.shared[operation.name]
         needed = next((needed for needed, kinds in _NEEDS.items() if isinstance(operation, kinds)), None)
-        if not isinstance(kind, needed) if needed else not _is_variable(kind):
+        if not isinstance(kind, needed) if needed else not is_variable(kind):
             expected = needed.__name__ if needed else "variable"
             raise ProtocolBug(f"{name} does {operation.words()!r}, and {operation.name} is {kind!r}, no {expected}")
         _must_stay(operation, f"{name} does {operation.words()!r}")
-
-
-class Found(msgspec.Struct, frozen=True):
-    """What exploring a program told."""
-
-    states: int
-    transitions: int
-    depth: int
-    broken: dict[str, tuple[str, tuple[Turn, ...]]]
-    """By what is broken: how it ends, in words, and the shortest interleaving."""
-    wait_for: dict[str, tuple[str, str]]
-    loop: int | None = None
-    complete: bool = True
-
-
-def explore(program: Program, max_states: int = 2_000_000) -> Found:
-    """Every interleaving: the claim at the end, the invariant, deadlock, and threads that never end."""
-    threads = Threads(program)
-    start = threads.initial()
-    numbers: dict[Moment, int] = {start: 0}
-    order, parents, steps = [start], [(-1, Turn(0, "", start))], []
-    depths, at = [0], 0
-    broken: dict[str, tuple[str, tuple[Turn, ...]]] = {}
-    wait_for: dict[str, tuple[str, str]] = {}
-    while at < len(order) and len(order) < max_states:
-        moment, any_turn = order[at], False
-        memory = threads.memory(moment)
-        if program.always is not None and "invariant" not in broken and not _asked(program.always, memory, "always"):
-            broken["invariant"] = (f"not so: {program.invariant}", _way(parents, at))
-        for turn in threads.turns(moment):
-            any_turn = True
-            number = numbers.setdefault(turn.after, len(order))
-            if number == len(order):
-                order.append(turn.after)
-                parents.append((at, turn))
-                depths.append(depths[at] + 1)
-            steps.append((at, number, turn.thread))
-        if not any_turn:
-            _judge_end(threads, moment, memory, broken, wait_for, _way(parents, at))
-        at += 1
-    if "claim" not in broken and "deadlock_freedom" not in broken and at == len(order):
-        _judge_cycles(threads, steps, len(order), parents, broken)
-    return Found(len(order), len(steps), max(depths), broken, wait_for, complete=at == len(order))
-
-
-def _judge_end(
-    threads: Threads, moment: Moment, memory: Mapping[str, Any], broken: Any, wait_for: Any, way: tuple[Turn, ...]
-) -> None:
-    stuck = [threads.names[t] for t, place in enumerate(moment.threads) if place != ENDED]
-    program = threads.program
-    if stuck and "deadlock_freedom" not in broken:
-        wait_for.update(threads.waits_for(moment))
-        broken["deadlock_freedom"] = (f"{', '.join(stuck)} wait{'s' * (len(stuck) == 1)} for ever", way)
-    if (
-        not stuck
-        and program.at_end is not None
-        and "claim" not in broken
-        and not _asked(program.at_end, memory, "at_end")
-    ):
-        plain = {name: memory[name] for name in threads.objects if _is_variable(program.shared[name])}
-        values = ", ".join(f"{name} is {value}" for name, value in plain.items())
-        broken["claim"] = (f"expected {program.claim}, and {values}", way)
-
-
-def _judge_cycles(threads: Threads, steps: Any, size: int, parents: Any, broken: Any) -> None:
-    """A fair run that never ends: every thread that can move does so again and again, and yet it goes on."""
-    source, target, thread = (np.array([step[place] for step in steps], dtype=np.int64) for place in range(3))
-    graph = Graph(source, target, thread, size)
-    components = Fairness(graph).fair_components(graph)
-    if components:
-        first = min(component[0] for component in components)
-        broken["termination"] = ("the threads go round for ever", _way(parents, first))
-
-
-def _way(parents: Any, number: int) -> tuple[Turn, ...]:
-    way = []
-    while number > 0:
-        number, turn = parents[number]
-        way.append(turn)
-    return tuple(way[::-1])
-
-
-def _asked(claim: Callable[[Mapping[str, Any]], bool], memory: Mapping[str, Any], name: str) -> bool:
-    try:
-        return claim(memory)
-    except VezError:
-        raise
-    except (Exception, SystemExit) as error:
-        raise blame_function(error, claim, f"in {name}") from error
 
 
 def _must_stay(value: Any, words: str) -> None:
@@ -369,7 +278,7 @@ def _first_value(kind: Any) -> Any:
     return () if isinstance(kind, Condition | Queue) else kind
 
 
-def _is_variable(kind: Any) -> bool:
+def is_variable(kind: Any) -> bool:
     return not isinstance(kind, Lock | Condition | Queue)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 from rich.markup import escape
 
 from vez import draw
@@ -80,7 +81,7 @@ def check_command(**options: Any) -> int:
     vez check threads:counter
     """
     if options["algorithm"].startswith("threads:"):
-        return check_threads(options)
+        return check_threads(options, _given())
     configuration = _configuration(options)
     limits = Limits(options["max_states"], options["max_memory"])
     with Line() as line:
@@ -100,6 +101,12 @@ def check_command(**options: Any) -> int:
     else:
         _print(found, example, options, files)
     return EXIT_BROKEN if any(v.promised for v in found.verdicts if v.name in found.broken) or found.bugs else 0
+
+
+def _given() -> set[str]:
+    """The options that stand on the command line."""
+    context = click.get_current_context()
+    return {name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
 
 
 def _configuration(options: dict[str, Any]) -> Configuration:
@@ -200,12 +207,15 @@ def _print(
         _print_run(*example)
     for path in files.values():
         out.print(f"wrote {path}", soft_wrap=True)
+    if example is None and any(options[name] for name in ("output", "scenario_file", "trace_file")):
+        out.print("nothing is broken: no file was written")
 
 
 def _print_run(name: str, run: Counterexample) -> None:
     out = console()
     repeated = ", then round in a loop" if run.path.loop is not None else ""
-    out.print(f"the shortest run in which [bold]{name}[/] is broken, {run.steps} steps{repeated}:")
+    steps = f"{run.steps} step{'s' * (run.steps != 1)}"
+    out.print(f"the shortest run in which [bold]{name}[/] is broken, {steps}{repeated}:")
     place = 0
     for number, step in enumerate(run.path.steps):
         if number == run.path.loop:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 from rich import box
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from vez.check.threads import Found, Turn, explore
+from vez.check.interleavings import Found, explore
+from vez.check.threads import Turn
 from vez.cli.app import EXIT_BROKEN
-from vez.cli.output import console, print_json, write_file
+from vez.cli.output import PIPE_WIDTH, SUFFIXES, console, print_json, write_file
+from vez.cli.progress import Line
 from vez.errors import BadData, MissingFile, Misuse, UnknownName, VezError
 from vez.sim.blame import blame_function
 from vez.threads import Program
@@ -61,27 +66,52 @@ def _from_file(path: Path, function: str) -> Any:
     return found
 
 
-def check_threads(options: dict[str, Any]) -> int:
-    """Explore, print, and say by the exit code whether something is broken."""
+MOST_STATES = 5_000_000
+"""Each is a few Python objects; this many fill the memory of a small machine."""
+ALLOWED = {"algorithm", "parameters", "max_states", "max_memory", "diagram", "output", "as_json"}
+
+
+def check_threads(options: dict[str, Any], given: set[str]) -> int:
+    """Explore, print, and say by the exit code whether something is broken. `given`: the options that were."""
+    if given - ALLOWED:
+        names = ", ".join(_option(name) for name in sorted(given - ALLOWED))
+        raise Misuse(f"{names}: not for programs of threads", hint="settings of the program: --set rounds=2")
     name = options["algorithm"].removeprefix("threads:")
     program = load_program(name, dict(options["parameters"]))
-    found = explore(program, min(options["max_states"], 5_000_000))
-    if options["output"]:
-        if not found.broken:
-            raise Misuse("nothing is broken, so there is nothing to draw")
-        write_file(options["output"], mermaid(program, found))
+    kind = _picture_kind(options)
+    with Line() as line:
+        found = explore(program, min(options["max_states"], MOST_STATES), options["max_memory"], line.show)
+    if options["output"] and found.broken:
+        write_file(options["output"], _PICTURES[kind](program, found))
     if options["as_json"]:
         print_json(_json(name, program, found))
-    elif options["diagram"] == "mermaid" and not options["output"] and found.broken:
-        print(mermaid(program, found), end="")
+    elif kind and not options["output"] and found.broken:
+        print(_PICTURES[kind](program, found), end="")
     else:
         _print(name, program, found)
+        if options["output"]:
+            console().print(f"wrote {options['output']}" if found.broken else "nothing is broken: nothing was drawn")
     return EXIT_BROKEN if found.broken else 0
+
+
+def _option(name: str) -> str:
+    """An option as it is written on the command line."""
+    renamed = {"properties": "property", "scenario_file": "scenario", "trace_file": "trace"}.get(name, name)
+    return f"-{renamed}" if len(renamed) == 1 else f"--{renamed.replace('_', '-')}"
+
+
+def _picture_kind(options: dict[str, Any]) -> str:
+    """How the interleaving is drawn; threads have no messages, so not every picture can show them."""
+    kind = options["diagram"] or (SUFFIXES.get(options["output"].suffix.lower(), "") if options["output"] else "")
+    if kind in _PICTURES or not (kind or options["output"]):
+        return str(kind)
+    what = f"--diagram {kind}" if options["diagram"] else str(options["output"])
+    raise Misuse(f"{what}: programs of threads are drawn as text or Mermaid", hint="-o lost.mmd or -o lost.txt")
 
 
 def _print(name: str, program: Program, found: Found) -> None:
     out = console()
-    whole = "all interleavings" if found.complete else "[yellow]stopped early[/]"
+    whole = "all interleavings" if found.complete else f"[yellow]stopped {found.stopped}[/]"
     out.print(
         f"[bold]threads:{escape(name)}[/]  {len(program.threads)} threads; {found.states:,} states, "
         f"{found.transitions:,} transitions, depth {found.depth}, {whole}"
@@ -94,14 +124,38 @@ def _print(name: str, program: Program, found: Found) -> None:
         else:
             held = "[green]holds[/]   " if found.complete else "[yellow]no violation in what was explored[/] "
             out.print(f"{held}{kind}: {escape(text)}")
+    if found.stopped and not found.broken:
+        out.print("[dim]next: fewer threads or rounds (--set), or a larger --max-states or --max-memory[/]")
     for kind, (_, turns) in found.broken.items():
-        out.print(f"the shortest interleaving in which {kind} is broken, {len(turns)} steps:")
-        out.print(_interleaving(program, turns))
+        loop = found.loop if kind == "termination" else None
+        again = len(turns) - loop if loop is not None else 0
+        endless = f", of which the last {again if again > 1 else 'one'} repeat{'s' * (again == 1)} for ever" * bool(
+            again
+        )
+        out.print(f"the shortest interleaving in which {kind} is broken, {len(turns)} steps{endless}:")
+        out.print(_interleaving(program, turns, loop))
         break
     if "deadlock_freedom" in found.broken:
         out.print("who waits for whom:")
         for line in wait_for(found):
             out.print(f"    {escape(line)}")
+
+
+def text_picture(program: Program, found: Found) -> str:
+    """The interleaving, and who waits for whom, as text."""
+    file = StringIO()
+    out = Console(file=file, width=PIPE_WIDTH, highlight=False)
+    kind = drawn(found)
+    out.print(f"{kind} broken: {escape(found.broken[kind][0])}")
+    out.print(_interleaving(program, found.broken[kind][1], found.loop if kind == "termination" else None))
+    for line in wait_for(found) if kind == "deadlock_freedom" else ():
+        out.print(escape(line))
+    return file.getvalue()
+
+
+def drawn(found: Found) -> str:
+    """What is drawn, where more is broken: a deadlock first."""
+    return "deadlock_freedom" if "deadlock_freedom" in found.broken else next(iter(found.broken))
 
 
 def _claims(program: Program) -> dict[str, str]:
@@ -113,11 +167,13 @@ def _claims(program: Program) -> dict[str, str]:
     return claims | {"deadlock_freedom": "some thread can always go on", "termination": "every thread ends"}
 
 
-def _interleaving(program: Program, turns: tuple[Turn, ...]) -> Table:
+def _interleaving(program: Program, turns: tuple[Turn, ...], loop: int | None = None) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for thread in program.threads:
         table.add_column(thread)
-    for turn in turns:
+    for number, turn in enumerate(turns):
+        if number == loop:
+            table.add_row("[bold]┌ from here on for ever[/]")
         row = [""] * len(program.threads)
         row[turn.thread] = escape(turn.words)
         table.add_row(*row)
@@ -142,7 +198,7 @@ def wait_for(found: Found) -> list[str]:
 
 def mermaid(program: Program, found: Found) -> str:
     """A deadlock as a wait-for graph; anything else as the interleaving."""
-    kind = "deadlock_freedom" if "deadlock_freedom" in found.broken else next(iter(found.broken))
+    kind = drawn(found)
     if kind == "deadlock_freedom":
         lines = ["flowchart LR"]
         for thread, (what, holder) in found.wait_for.items():
@@ -153,10 +209,17 @@ def mermaid(program: Program, found: Found) -> str:
     lines = ["sequenceDiagram", *(f"    participant {_id(name)} as {name}" for name in program.threads)]
     lines.append("    participant memory")
     names = list(program.threads)
-    for turn in found.broken[kind][1]:
+    for number, turn in enumerate(found.broken[kind][1]):
+        if kind == "termination" and number == found.loop:
+            lines.append("    loop for ever")
         lines.append(f"    {_id(names[turn.thread])}->>memory: {turn.words.replace(';', ',')}")
+    if kind == "termination":
+        lines.append("    end")
     lines.append(f"    Note over memory: {found.broken[kind][0]}")
     return "\n".join(lines) + "\n"
+
+
+_PICTURES: dict[str, Callable[[Program, Found], str]] = {"text": text_picture, "mermaid": mermaid}
 
 
 def _id(name: str) -> str:
@@ -179,10 +242,12 @@ def _json(name: str, program: Program, found: Found) -> dict[str, Any]:
         "transitions": found.transitions,
         "depth": found.depth,
         "complete": found.complete,
+        "stopped": found.stopped,
         "verdicts": {kind: _verdict(kind, found) for kind in _claims(program)},
         "broken": {
             kind: {"evidence": text, "steps": [{"thread": names[turn.thread], "does": turn.words} for turn in turns]}
             for kind, (text, turns) in found.broken.items()
         },
+        "loop": found.loop,
         "wait_for": {thread: {"waits_for": what, "held_by": who} for thread, (what, who) in found.wait_for.items()},
     }

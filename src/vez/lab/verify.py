@@ -12,23 +12,78 @@ from typing import Any
 import msgspec
 
 from vez import draw
+from vez.algorithms.mutex.elected_coordinator import ELECTIONS
 from vez.check import Budget, Configuration, Limits, Report, check
-from vez.core.assumptions import Assumption
+from vez.core.assumptions import Assumption, Property
 from vez.core.process import DURABLE, Process, marked
-from vez.properties import Status, judge
+from vez.properties import Status, Verdict, judge
 from vez.sim.scenario import Scenario
 
 EDGES = ((1, 2), (2, 3), (1, 3))
 """The graph for algorithms that run on any: a triangle."""
+USUAL_N, FEWEST = 3, 2
 
 
-BOUNDS: dict[str, tuple[dict[str, int], int]] = {
-    "itai-rodeh": ({"round": 2}, 0),
-    "majority": ({"term": 1}, 1),
-    "quorum-retry": ({"number": 1}, 1),
-    "invitation": ({"counter": 1}, 1),
+class Case(msgspec.Struct, frozen=True):
+    """How an algorithm is asked: within which bounds, with which parameters, and why so."""
+
+    note: str
+    bounds: dict[str, int] = {}
+    """Fields, and the largest value up to which they are followed."""
+    capacity: int = 0
+    """The most messages on a channel that are followed; 0: any number."""
+    parameters: dict[str, str] = {}
+
+    @property
+    def options(self) -> str:
+        """As on the command line of `vez check`."""
+        parts = [f"--set {name}={value}" for name, value in self.parameters.items()]
+        parts += [f"--bound {field}={most}" for field, most in self.bounds.items()]
+        return " ".join([*parts, f"--capacity {self.capacity}"] if self.capacity else parts)
+
+
+UNBOUNDED = (
+    "Such a run repeats no state, so that no loop shows it, and no finite part of it can tell: what must happen some "
+    "day is *not judged*."
+)
+CASES: dict[str, Case] = {
+    "chang-roberts": Case(
+        "Of four processes one may crash, too: `vez check chang-roberts -n 4 --crashes 1` sees all of 13,563,802 states, "
+        "and all four properties hold."
+    ),
+    "itai-rodeh": Case(
+        "Rounds are counted without end: all may draw the same number in every round. "
+        f"{UNBOUNDED} It ends with probability 1, not in every fair run.",
+        {"round": 2},
+    ),
+    "majority": Case(
+        "Terms grow without bound: timers may run out at any moment, so that a new candidate may stand before the "
+        f"last one is elected, for ever. {UNBOUNDED} That waits of different length end this some day is a matter of "
+        "chance and of bounds on time; `vez sim` measures it.",
+        {"term": 1},
+        1,
+    ),
+    "quorum-retry": Case(
+        "Attempts are numbered without end: who gives its permissions back and tries again may meet the others each "
+        f"time. {UNBOUNDED}",
+        {"number": 1},
+        1,
+    ),
+    "invitation": Case(
+        "Groups are numbered without end: timers may run out at any moment, so that groups may form and dissolve "
+        f"for ever. {UNBOUNDED}",
+        {"counter": 1},
+        1,
+    ),
+    "elected-coordinator": Case(
+        "The election inside is `bully` here, and what it assumes is assumed. With `majority` (the default) every wait "
+        "has one of sixteen lengths, and where time is kept no two are alike: millions of states before anybody is in. "
+        "It is followed where timers run out at any moment, which all runs with time kept are a part of, and within "
+        "bounds on the terms (`votes.0`).",
+        parameters={"election": "bully"},
+    ),
 }
-"""Algorithms that count, or send, without end: how far they are followed (fields, messages on a channel)."""
+"""Algorithms of which the plain question has endless, or far too many, states, or more is known."""
 
 
 class World(msgspec.Struct, frozen=True):
@@ -40,16 +95,19 @@ class World(msgspec.Struct, frozen=True):
     budget: Budget = Budget()
     amnesia: bool = False
     without: Assumption | None = None
-    parameters: dict[str, str] = {}
+    properties: tuple[str, ...] = ()
+    """Those that are judged only when they are asked for; empty: all others."""
     only: str = ""
-    """The one algorithm that has these parameters; empty where the world is for all."""
-    patience: int = 1
-    """By how much the limit of states is larger here."""
+    """The one algorithm that the world is for; empty where it is for all."""
+    case: Case | None = None
+    """Instead of the algorithm's own."""
+    n: int = 0
+    """How many processes; 0: as many as elsewhere."""
 
 
-PATIENT = 4
+BY_MAJORITY = Case("", {"votes.0": 1}, 2, {"election": "majority"})
 WORLDS = (
-    World("nothing goes wrong", "", patience=PATIENT),
+    World("nothing goes wrong", ""),
     World("1 crash", "--crashes 1", Budget(crashes=1)),
     World("1 crash, back with its memory", "--crashes 1 --recoveries 1", Budget(crashes=1, recoveries=1)),
     World(
@@ -63,16 +121,30 @@ WORLDS = (
     World("1 wrong suspicion", "--without perfect_detector", without=Assumption.PERFECT_DETECTOR),
     *(
         World(
-            f"1 wrong suspicion, elected by {election}",
-            f"--set election={election} --without perfect_detector",
-            without=Assumption.PERFECT_DETECTOR,
-            parameters={"election": election},
+            f"no bounds on time, elected by majority, terms up to {terms}",
+            "--without known_bounds",
+            without=Assumption.KNOWN_BOUNDS,
             only="elected-coordinator",
-            patience=PATIENT,
+            case=msgspec.structs.replace(BY_MAJORITY, bounds={"votes.0": terms}),
+            n=n,
         )
-        for election in ("bully", "majority")
+        for terms, n in ((1, 3), (2, 2))
+    ),
+    World(
+        "1 wrong suspicion, elected by majority, terms up to 1",
+        "--timeouts --mistakes 1",
+        Budget(mistakes=1),
+        without=Assumption.PERFECT_DETECTOR,
+        only="elected-coordinator",
+        case=BY_MAJORITY,
     ),
 )
+ORDER = World(
+    "nothing goes wrong",
+    "--property request_order --property bounded_waiting",
+    properties=(Property.REQUEST_ORDER, Property.BOUNDED_WAITING),
+)
+"""What needs memory of every request: asked apart, where nothing goes wrong."""
 
 
 class Cell(msgspec.Struct, frozen=True):
@@ -82,6 +154,8 @@ class Cell(msgspec.Struct, frozen=True):
     """holds, broken, not exhausted, or not judged (beyond a bound)."""
     steps: int | None = None
     endless: bool = False
+    worst: str = ""
+    """What the checker counted, where it counts: `at most 2 bypasses`."""
 
     @property
     def length(self) -> str:
@@ -100,8 +174,6 @@ class Row(msgspec.Struct, frozen=True):
     """None where they were not exhausted."""
     cells: dict[str, Cell]
     promised: tuple[str, ...]
-    bounds: str
-    """As on the command line; empty where nothing is cut off."""
     kept: bool
     """Whether the world keeps all that the algorithm assumes."""
     pictures: dict[str, str] = {}
@@ -110,7 +182,12 @@ class Row(msgspec.Struct, frozen=True):
     @property
     def command(self) -> str:
         """How to see it."""
-        return " ".join(filter(None, ("vez check", self.algorithm, self.world.options, self.bounds)))
+        return commanded(self.algorithm, self.world, self.n)
+
+    @property
+    def settled(self) -> bool:
+        """Whether every cell is decided, or cannot be."""
+        return all(cell.status != "not exhausted" for cell in self.cells.values())
 
     @property
     def size(self) -> str:
@@ -118,32 +195,44 @@ class Row(msgspec.Struct, frozen=True):
         return "not exhausted" if self.states is None else f"{self.states:,}"
 
 
-def configurations(name: str, algorithm: type[Process]) -> Iterator[tuple[World, Configuration]]:
+def commanded(name: str, world: World, n: int) -> str:
+    """A row as a command."""
+    few = f"-n {n}" if n != USUAL_N else ""
+    return " ".join(filter(None, ("vez check", name, few, world.options, _case(name, world).options)))
+
+
+def worlds(name: str, algorithm: type[Process]) -> Iterator[World]:
     """The worlds that make sense for an algorithm."""
-    n = max(3, algorithm.smallest())
-    edges = EDGES if algorithm.topology.name == "graph" else ()
-    scenario = Scenario(algorithm=name, n=n, edges=edges)
-    bounds, capacity = BOUNDS.get(name, ({}, 0))
     for world in WORLDS:
         if world.only in ("", name) and (world.without is None or world.without in algorithm.assumes):
-            without = (str(world.without),) if world.without else ()
-            yield (
-                world,
-                Configuration(
-                    scenario.but(parameters=world.parameters),
-                    algorithm,
-                    budget=world.budget,
-                    amnesia=world.amnesia,
-                    without=without,
-                    bounds=bounds,
-                    capacity=capacity,
-                ),
-            )
+            yield world
+    if algorithm.role == "mutex":
+        yield ORDER
 
 
-def _bounds(configuration: Configuration) -> str:
-    parts = [f"--bound {field}={most}" for field, most in configuration.bounds.items()]
-    return " ".join([*parts, f"--capacity {configuration.capacity}"] if configuration.capacity else parts)
+def configuration(name: str, algorithm: type[Process], world: World, n: int = 0) -> Configuration:
+    """The question to the checker."""
+    case = _case(name, world)
+    without = world.without if str(world.without) in world.options else None
+    return Configuration(
+        Scenario(
+            algorithm=name,
+            n=n or world.n or max(USUAL_N, algorithm.smallest()),
+            edges=EDGES if algorithm.topology.name == "graph" else (),
+            parameters=case.parameters,
+        ),
+        algorithm,
+        budget=world.budget,
+        amnesia=world.amnesia,
+        timeouts="--timeouts" in world.options,
+        without=(str(without),) if without else (),
+        bounds=case.bounds,
+        capacity=case.capacity,
+    )
+
+
+def _case(name: str, world: World) -> Case:
+    return world.case or CASES.get(name) or Case("")
 
 
 def verify(
@@ -153,35 +242,31 @@ def verify(
     *,
     pictures: bool = False,
 ) -> Iterator[Row]:
-    """Check the algorithms one world after another."""
+    """Check the algorithms one world after another; where too much is left open, two processes are tried as well."""
     for name, algorithm in algorithms.items():
-        for world, configuration in configurations(name, algorithm):
+        for world in worlds(name, algorithm):
             if watch is not None:
                 watch(f"{name}: {world.name}")
-            yield row(name, algorithm, world, configuration, max_states * world.patience, pictures=pictures)
+            found = row(name, algorithm, world, max_states, pictures=pictures)
+            yield found
+            if not found.settled and found.n > FEWEST >= algorithm.smallest() and algorithm.topology.name != "graph":
+                yield row(name, algorithm, world, max_states, n=FEWEST, pictures=pictures)
 
 
 def row(
-    name: str,
-    algorithm: type[Process],
-    world: World,
-    configuration: Configuration,
-    max_states: int,
-    *,
-    pictures: bool = False,
+    name: str, algorithm: type[Process], world: World, max_states: int, *, n: int = 0, pictures: bool = False
 ) -> Row:
     """Check one algorithm in one world."""
-    report = check(configuration, limits=Limits(max_states))
-    cells = {verdict.name: _cell(report, verdict.name, verdict.status) for verdict in report.verdicts}
+    asked = configuration(name, algorithm, world, n)
+    report = check(asked, world.properties, limits=Limits(max_states), no_return=False)
     return Row(
         algorithm=name,
         world=world,
-        n=len(configuration.ids),
+        n=len(asked.ids),
         states=None if report.stopped else report.states,
-        cells=cells,
+        cells={verdict.name: _cell(report, verdict) for verdict in report.verdicts},
         promised=tuple(map(str, algorithm.guarantees)),
-        bounds=_bounds(configuration),
-        kept=not _unkept(algorithm, world),
+        kept=not _unkept(algorithm, world, _case(name, world).parameters),
         pictures=_pictures(report) if pictures else {},
     )
 
@@ -196,16 +281,19 @@ def _pictures(report: Report) -> dict[str, str]:
     return found
 
 
-def _cell(report: Report, name: str, status: Status) -> Cell:
-    if status is Status.BROKEN:
-        example = report.counterexamples[name]
+def _cell(report: Report, verdict: Verdict) -> Cell:
+    if verdict.status is Status.BROKEN:
+        example = report.counterexamples[verdict.name]
         return Cell("broken", example.steps, example.path.loop is not None)
     words = {Status.HOLDS: "holds", Status.NOT_JUDGED: "not judged"}
-    return Cell(words.get(status, "not exhausted"))
+    counted = verdict.name == Property.BOUNDED_WAITING and verdict.status is Status.HOLDS
+    return Cell(
+        words.get(verdict.status, "not exhausted"), worst=verdict.evidence.partition(" in all")[0] if counted else ""
+    )
 
 
-def _unkept(algorithm: type[Process], world: World) -> bool:
-    """Whether the world breaks something that the algorithm assumes."""
+def _unkept(algorithm: type[Process], world: World, parameters: Mapping[str, str]) -> bool:
+    """Whether the world breaks something that the algorithm, or the election inside it, assumes."""
     budget = world.budget
     breaks = {
         Assumption.NO_CRASHES: budget.crashes,
@@ -214,7 +302,10 @@ def _unkept(algorithm: type[Process], world: World) -> bool:
         Assumption.RELIABLE: budget.losses or budget.duplicates,
     }
     forgets = world.amnesia and bool(marked(algorithm, DURABLE))
-    return forgets or world.without is not None or any(breaks.get(name) for name in algorithm.assumes)
+    assumes = set(algorithm.assumes)
+    if "election" in parameters:
+        assumes |= set(ELECTIONS[parameters["election"]].assumes)
+    return forgets or world.without is not None or any(breaks.get(name) for name in assumes)
 
 
 def to_json(line: Row) -> dict[str, Any]:

@@ -8,9 +8,11 @@ Assumptions: unique identifiers; reliable channels; crashes are noticed by a per
 Guarantees:  uniqueness, termination, agreement, and the largest live identifier leads.
 Messages:    All start: n·H_n on average, 2n-1 at best, n(n+1)/2 at worst, then n to announce. One starter:
              at most 3N-1 with the announcement.
-Deviations:  Dead neighbours are skipped when the detector says so (001). A crash may take a message with it,
-             so whoever takes part sends what it passed on once more when it learns of one; what the dead have
-             sent is not passed on.
+Deviations:  Dead neighbours are skipped when the detector says so (001). A crash may take a message with it, or
+             an announcement of the dead may mislead somebody. So whoever learns of one sends what it passed on
+             once more, or stands again if it took the election for over; from then on a smaller identifier is
+             answered with what was passed on, and a candidacy that comes home again is announced again. What
+             the dead have sent is not passed on.
 """
 
 from __future__ import annotations
@@ -63,6 +65,8 @@ class ChangRoberts(core.Election):
             self._become_leader(io)
         elif self.passed_on is None:
             self._stand(io)
+        elif self.suspected:  # its sender may be waiting for an announcement that went by before
+            io.send(self._right(io), Election(self.passed_on))
 
     def on_elected(self, message: Elected, sender: int, io: Io) -> None:
         if message.leader == io.me or message.leader in self.suspected:
@@ -73,16 +77,15 @@ class ChangRoberts(core.Election):
         io.send(self._right(io), message)
 
     def on_suspect(self, peer: int, io: Io) -> None:
-        """What was sent to the dead neighbour may be lost: it is sent again, past it."""
-        neighbour = self._right(io)
+        """What was sent to the dead, or by them, may be lost or out of date: it is sent again, past them."""
         self.suspected |= {peer}
         if peer in (self.leader, self.passed_on):
             self.leader = None
             self._stand(io)
         elif self.passed_on is not None:
             io.send(self._right(io), Election(self.passed_on))
-        elif peer == neighbour and self.leader is not None:
-            io.send(self._right(io), Elected(self.leader))
+        elif self.leader is not None:
+            self._stand(io)
 
     def on_trust(self, peer: int, io: Io) -> None:
         self.suspected -= {peer}
@@ -94,7 +97,7 @@ class ChangRoberts(core.Election):
         io.send(self._right(io), Election(io.me))
 
     def _become_leader(self, io: Io) -> None:
-        if self.leader == io.me and self.passed_on is None:
+        if self.leader == io.me and self.passed_on is None and not self.suspected:
             return  # a second candidacy of ours came home after the first
         self.passed_on = None
         self.leader = io.me
