@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.check import naive
 
 from vez.algorithms import find
 from vez.check import Budget, Configuration, Limits
+from vez.check.graph import Graph
 from vez.check.model import Model
 from vez.check.observers import Watch
 from vez.check.packed import Packed
@@ -125,3 +128,18 @@ def _plain(model: Model, state: Any) -> Any:
     """A state in words that do not depend on the order of numbering."""
     channels = [sorted(repr(model.messages[number]) for number in content) for content in state.channels]
     return repr([model.locals[number] for number in state.locals]), repr(channels), state.budget
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_components_are_those_that_reach_each_other(seed: int) -> None:
+    chance = random.Random(seed)
+    size = chance.randint(1, 8)
+    steps = sorted({(chance.randrange(size), chance.randrange(size)) for _ in range(chance.randint(1, 14))})
+    reach = {(one, one) for one in range(size)} | set(steps)
+    for _ in range(size):
+        reach |= {(one, other) for one, middle in reach for start, other in reach if start == middle}
+    together = {tuple(b for b in range(size) if {(a, b), (b, a)} <= reach) for a in range(size)}
+    expected = {states for states in together if len(states) > 1 or (states[0], states[0]) in steps}
+    source, target = (np.array(ends, dtype=np.int32) for ends in zip(*steps, strict=True))
+    graph = Graph(source, target, np.zeros(len(steps), dtype=np.int32), size)
+    assert {tuple(states) for states in graph.components()} == expected

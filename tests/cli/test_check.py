@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -92,10 +93,22 @@ def test_ctrl_c_stops_cleanly_and_tells_what_was_found(
         (["check", "bully", "--without", "unique_ids"], 64, "cannot be turned off"),
         (["check", "bully", "--without", "luck"], 64, "unknown assumption"),
         (["check", "bully", "--property", "exclusion"], 64, "is no algorithm for exclusion"),
-        (["check", "lamport", "--property", "request_order"], 64, "vez sim"),
+        (["check", "token-ring", "--property", "request_order", "--requests", "forever"], 64, "--requests 2"),
         (["check", "bully", "--recoveries", "1"], 64, "never crashed"),
         (["check", "bully", "--requests", "often"], 64, "expected a number or `forever`"),
         (["check", "lamport", "--bound", "clack=3"], 64, "clock"),
+        (["check", "lamport", "--bound", "clock=much"], 64, "expected a whole number"),
+        (["check", "lamport", "--bound", "clock=-1"], 64, "no process can even start"),
+        (["check", "majority", "--bound", "state=3"], 64, "holds 'FOLLOWER', not a number"),
+        (["check", "coordinator", "--bound", "queue=3"], 64, "or queue.0, the first value in it"),
+        (["check", "coordinator", "--bound", "queue.x=3"], 64, "expected the place of a value"),
+        (["check", "coordinator", "--amnesia"], 64, "give --crashes and --recoveries"),
+        (["check", "coordinator", "--mistakes", "1"], 64, "listens to no failure detector"),
+        (["check", "coordinator", "-o", "run.xyz"], 64, "no picture format"),
+        (["check", "threads:counter", "--crashes", "1", "-n", "3"], 64, "--crashes, -n: not for programs of threads"),
+        (["check", "threads:counter", "-o", "lost.svg"], 64, "text or Mermaid"),
+        (["check", "threads:counter", "--set", "threads=0"], 64, "at least one thread"),
+        (["verify", "coordinator", "-o", "verdicts"], 64, "with a suffix"),
         (["check", "lamport", "--victims", "9", "--crashes", "1"], 64, "there is no process 9"),
         (["check", "threads:count"], 64, "did you mean counter"),
         (["check", "threads:nowhere.py:main"], 66, "there is no file"),
@@ -120,6 +133,49 @@ def test_verify_tells_promises_broken_from_assumptions_not_kept(capsys: pytest.C
     assert worlds["nothing goes wrong"]["assumptions_kept"]
     assert worlds["1 crash"]["properties"]["starvation_freedom"]["status"] == "broken"
     assert not worlds["1 crash"]["assumptions_kept"]
+
+
+def test_verify_writes_a_page_with_a_picture_behind_every_broken_cell(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    page = tmp_path / "page.md"
+    assert run(["verify", "coordinator", "-o", str(page)]) == 0
+    assert f"wrote {page}" in capsys.readouterr().out
+    text = page.read_text()
+    links = re.findall(r"\[picture\]\(([^)]*)\)", text)
+    assert len(links) == text.count("**broken** (") > len(set(links)), "the same run is drawn once"
+    for link in links:
+        assert (tmp_path / link).read_text().startswith("<svg")
+    assert len(list((tmp_path / "page").iterdir())) == len(set(links))
+
+
+def test_an_endless_run_is_replayed_and_drawn_with_its_loop(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    scenario = str(tmp_path / "loop.toml")
+    assert run(["check", "dolev-klawe-rodeh", "--duplicates", "1", "--scenario", scenario]) == 1
+    assert "from here on for ever" in capsys.readouterr().out
+    for kind, words in (("text", "┌ from here on for ever"), ("mermaid", "loop for ever"), ("svg", "↻ from here on")):
+        assert run(["sim", "--scenario", scenario, "--diagram", kind]) == 0
+        assert words in capsys.readouterr().out
+
+
+def test_a_program_of_threads_that_stops_at_a_limit_says_at_which(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    large = ["check", "threads:counter", "--set", "threads=4", "--set", "rounds=4", "--set", "lock=step"]
+    assert run([*large, "--max-states", "3000"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "stopped past the limit of 3,000 states (--max-states)" in told
+    assert "no violation in what was explored claim" in told
+    assert "next: fewer threads or rounds" in told
+    code, found = ask(capsys, *large, "--max-memory", "1")
+    assert (code, found["complete"]) == (0, False)
+    assert found["stopped"].endswith("MiB (--max-memory)")
+
+    def interrupt(self: object, text: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("vez.cli.progress.Line.show", interrupt)
+    assert ask(capsys, *large)[1]["stopped"] == "by Ctrl-C"
 
 
 def test_threads_are_explored_and_run(capsys: pytest.CaptureFixture[str]) -> None:

@@ -96,7 +96,11 @@ def test_a_thread_that_spins_for_ever_is_found() -> None:
         while not (yield read("flag")):
             pass
 
-    assert "termination" in explore(Program({"flag": False}, {"T": spins})).broken
+    found = explore(Program({"flag": False}, {"T": spins}))
+    words, turns = found.broken["termination"]
+    assert words == "the threads go round for ever"
+    assert found.loop is not None
+    assert [turn.words for turn in turns[found.loop :]] == ["read flag: False"]
 
     def sets() -> Steps:
         yield write("flag", True)

@@ -5,8 +5,9 @@ It is only built when the search met a step back: without one there is no cycle,
 
 from __future__ import annotations
 
+from array import array
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -61,39 +62,50 @@ class Graph:
 
     def components(self) -> list[list[int]]:
         """The strongly connected components that contain a cycle (Tarjan, SIAM J. Computing 1(2), 1972)."""
-        follow = _adjacency(self)
-        index: dict[int, int] = {}
-        low: dict[int, int] = {}
-        stack: list[int] = []
-        on_stack: set[int] = set()
-        found: list[list[int]] = []
-        for root in follow:
-            if root in index:
+        states = np.union1d(self.source, self.target)
+        order = np.argsort(self.source, kind="stable")
+        source = np.searchsorted(states, self.source[order])
+        target = array("i", np.searchsorted(states, self.target[order]).astype(np.int32).tobytes())
+        first = array("q", np.searchsorted(source, np.arange(len(states) + 1)).astype(np.int64).tobytes())
+        found = [states[members].tolist() for members in _tarjan(first, target)]
+        own = set(self.source[self.source == self.target].tolist())
+        return [component for component in found if len(component) > 1 or component[0] in own]
+
+
+def _tarjan(first: Sequence[int], target: Sequence[int]) -> Iterator[list[int]]:
+    """Strongly connected components; the steps of a state stand at `first[state]` to `first[state + 1]`."""
+    count = len(first) - 1
+    index, low = array("i", bytes(4 * count)), array("i", bytes(4 * count))  # 0: not visited
+    at = array("q", first[:count])
+    on_stack, stack, visited = bytearray(count), array("i"), 0
+    for root in range(count):
+        if index[root]:
+            continue
+        work = [root]
+        while work:
+            state = work[-1]
+            if not index[state]:
+                visited += 1
+                index[state] = low[state] = visited
+                stack.append(state)
+                on_stack[state] = 1
+            place, end = at[state], first[state + 1]
+            while place < end:
+                successor = target[place]
+                place += 1
+                if not index[successor]:
+                    work.append(successor)
+                    break
+                if on_stack[successor] and index[successor] < low[state]:
+                    low[state] = index[successor]
+            at[state] = place
+            if work[-1] != state:
                 continue
-            work = [(root, iter(follow[root]))]
-            index[root] = low[root] = len(index)
-            stack.append(root)
-            on_stack.add(root)
-            while work:
-                state, successors = work[-1]
-                for successor in successors:
-                    if successor not in index:
-                        index[successor] = low[successor] = len(index)
-                        stack.append(successor)
-                        on_stack.add(successor)
-                        work.append((successor, iter(follow.get(successor, ()))))
-                        break
-                    if successor in on_stack:
-                        low[state] = min(low[state], index[successor])
-                else:
-                    work.pop()
-                    if work:
-                        low[work[-1][0]] = min(low[work[-1][0]], low[state])
-                    if low[state] == index[state]:
-                        component = _pop(stack, on_stack, state)
-                        if len(component) > 1 or state in follow[state]:
-                            found.append(component)
-        return found
+            work.pop()
+            if work and low[state] < low[work[-1]]:
+                low[work[-1]] = low[state]
+            if low[state] == index[state]:
+                yield _pop(stack, on_stack, state)
 
 
 class Fairness:
@@ -190,11 +202,11 @@ def _adjacency(graph: Graph) -> dict[int, list[int]]:
     return follow
 
 
-def _pop(stack: list[int], on_stack: set[int], root: int) -> list[int]:
+def _pop(stack: array[int], on_stack: bytearray, root: int) -> list[int]:
     component = []
     while True:
         state = stack.pop()
-        on_stack.discard(state)
+        on_stack[state] = 0
         component.append(state)
         if state == root:
             return sorted(component)

@@ -15,7 +15,7 @@ from vez.check.configuration import FOREVER
 from vez.cli.app import EXIT_BROKEN
 from vez.cli.check_threads import check_threads
 from vez.cli.options import ASSIGNMENT, EDGES, ELECT, IDS, WANT
-from vez.cli.output import SUFFIXES, console, print_diagram, print_json, print_verdicts, write_file
+from vez.cli.output import console, diagram_format, print_diagram, print_json, print_verdicts, write_file
 from vez.cli.progress import Line
 from vez.core.assumptions import Assumption
 from vez.core.topology import TOPOLOGIES
@@ -82,6 +82,7 @@ def check_command(**options: Any) -> int:
     """
     if options["algorithm"].startswith("threads:"):
         return check_threads(options, _given())
+    diagram_format(options["diagram"], options["output"])  # refused before the search, not after
     configuration = _configuration(options)
     limits = Limits(options["max_states"], options["max_memory"])
     with Line() as line:
@@ -131,7 +132,7 @@ def _configuration(options: dict[str, Any]) -> Configuration:
     for name, value in options["bound"]:
         if not isinstance(value, int):
             raise Misuse(f"--bound {name}={value}: expected a whole number")
-    return Configuration(
+    configuration = Configuration(
         scenario,
         load_algorithm(scenario.algorithm),
         requests=FOREVER if requests == "forever" else int(requests),
@@ -143,6 +144,12 @@ def _configuration(options: dict[str, Any]) -> Configuration:
         capacity=options["capacity"],
         victims=options["victims"] or (),
     )
+    if options["amnesia"] and not configuration.budget.recoveries:
+        raise Misuse("nobody comes back who could have forgotten", hint="give --crashes and --recoveries too")
+    if budget.mistakes and not configuration.detector:
+        name = configuration.algorithm.name
+        raise Misuse(f"{name} listens to no failure detector, so that none can mislead it", hint="leave --mistakes out")
+    return configuration
 
 
 def _progress(now: Progress) -> str:
@@ -177,11 +184,9 @@ def _write(example: tuple[str, Counterexample] | None, options: dict[str, Any]) 
         files["trace"] = options["trace_file"]
         write_file(options["trace_file"], run.trace.to_bytes())
     if options["output"]:
-        kind = options["diagram"] or SUFFIXES.get(options["output"].suffix.lower())
-        if kind is None:
-            raise Misuse(f"{options['output']}: no picture format goes with that suffix", hint="say --diagram svg")
+        kind = diagram_format(options["diagram"], options["output"])
         files["diagram"] = options["output"]
-        print_diagram(report_run(run.trace), kind, options["output"])
+        print_diagram(report_run(run.trace), kind or "text", options["output"])
     return files
 
 

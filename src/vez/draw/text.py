@@ -217,16 +217,17 @@ class _Lifelines(_Drawing):
         if start == end:
             row.put(start, f"↺ {words.full_label(arrow)}"[: max(self.wide - start, 1)])
             return
-        lost = arrow.fate != "delivered"
+        lost = arrow.fate != "delivered"  # or still under way
         left, right = (start + 1, end - 1) if start < end else (end + 1, start - 1)
         if lost:
             cut = max(min(self.column // 3, right - left - 4 - cells(arrow.label)), 2)
             left, right = (left, right - cut) if start < end else (left + cut, right)
         body = "╌" if lost or arrow.copy else "─"
-        row.put(left, body * (right - left + 1), "red" if lost else "")
-        tip = "✗" if lost else "▶" if start < end else "◀"
-        row.put(right if start < end else left, tip, "red" if lost else "")
-        self._label(row, arrow, left, right, "red" if lost else "")
+        style = "red" if lost and arrow.fate != "flying" else ""
+        row.put(left, body * (right - left + 1), style)
+        tip = "…" if arrow.fate == "flying" else "✗" if lost else "▶" if start < end else "◀"
+        row.put(right if start < end else left, tip, style)
+        self._label(row, arrow, left, right, style)
 
     def _label(self, row: Row, arrow: Arrow, left: int, right: int, style: str) -> None:
         """In the first gap beside the sender, so that a label is always near where the arrow begins."""
