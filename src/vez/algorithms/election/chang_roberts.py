@@ -8,11 +8,10 @@ Assumptions: unique identifiers; reliable channels; crashes are noticed by a per
 Guarantees:  uniqueness, termination, agreement, and the largest live identifier leads.
 Messages:    All start: n·H_n on average, 2n-1 at best, n(n+1)/2 at worst, then n to announce. One starter:
              at most 3N-1 with the announcement.
-Deviations:  Dead neighbours are skipped when the detector says so (001). A crash may take a message with it, or
-             an announcement of the dead may mislead somebody. So whoever learns of one sends what it passed on
-             once more, or stands again if it took the election for over; from then on a smaller identifier is
-             answered with what was passed on, and a candidacy that comes home again is announced again. What
-             the dead have sent is not passed on.
+Deviations:  Dead neighbours are skipped when the detector says so (001). A crash may take a message with it,
+             so whoever learns of one sends what it passed on once more, and what was announced to the dead
+             neighbour. What the dead have sent is not passed on, and an announcement of somebody larger than a
+             leader known since is out of date.
 """
 
 from __future__ import annotations
@@ -49,6 +48,7 @@ class ChangRoberts(core.Election):
 
     passed_on: int | None = None  # the largest candidacy sent since the last announcement; None outside elections
     leader: int | None = None
+    least: int | None = None  # the smallest leader announced: whoever is larger is dead, until somebody comes back
     suspected: frozenset[int] = frozenset()
 
     def on_elect(self, io: Io) -> None:
@@ -65,30 +65,33 @@ class ChangRoberts(core.Election):
             self._become_leader(io)
         elif self.passed_on is None:
             self._stand(io)
-        elif self.suspected:  # its sender may be waiting for an announcement that went by before
-            io.send(self._right(io), Election(self.passed_on))
 
     def on_elected(self, message: Elected, sender: int, io: Io) -> None:
         if message.leader == io.me or message.leader in self.suspected:
             return  # once round: everybody knows; of a dead one: it would go round for ever
+        if self.least is not None and message.leader > self.least:
+            return  # it is dead: it would have beaten the one that was announced since
         self.passed_on = None
-        self.leader = message.leader
+        self.leader = self.least = message.leader
         io.elected(message.leader)
         io.send(self._right(io), message)
 
     def on_suspect(self, peer: int, io: Io) -> None:
-        """What was sent to the dead, or by them, may be lost or out of date: it is sent again, past them."""
+        """What was sent to the dead neighbour may be lost: it is sent again, past it."""
+        neighbour = self._right(io)
         self.suspected |= {peer}
         if peer in (self.leader, self.passed_on):
             self.leader = None
             self._stand(io)
-        elif self.passed_on is not None:
+            return
+        if self.passed_on is not None:
             io.send(self._right(io), Election(self.passed_on))
-        elif self.leader is not None:
-            self._stand(io)
+        if peer == neighbour and self.leader is not None:
+            io.send(self._right(io), Elected(self.leader))
 
     def on_trust(self, peer: int, io: Io) -> None:
         self.suspected -= {peer}
+        self.least = None
         if self.leader is not None and peer > self.leader:
             self._stand(io)  # somebody larger was there all along, beyond a partition perhaps
 
@@ -97,10 +100,10 @@ class ChangRoberts(core.Election):
         io.send(self._right(io), Election(io.me))
 
     def _become_leader(self, io: Io) -> None:
-        if self.leader == io.me and self.passed_on is None and not self.suspected:
+        if self.leader == io.me and self.passed_on is None:
             return  # a second candidacy of ours came home after the first
         self.passed_on = None
-        self.leader = io.me
+        self.leader = self.least = io.me
         io.elected(io.me)
         io.send(self._right(io), Elected(io.me))
 
