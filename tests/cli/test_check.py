@@ -114,6 +114,8 @@ def test_ctrl_c_stops_cleanly_and_tells_what_was_found(
         (["check", "threads:nowhere.py:main"], 66, "there is no file"),
         (["verify", "bulli"], 64, "did you mean"),
         (["threads", "counter", "--threads", "0"], 64, "0"),
+        (["threads", "counter", "--set", "rounds=3"], 64, "--set: not for counter"),
+        (["threads", "two-locks", "--threads", "3"], 64, "--threads: not for two-locks"),
     ],
 )
 def test_mistakes_get_one_line_and_a_hint(
@@ -176,6 +178,20 @@ def test_a_program_of_threads_that_stops_at_a_limit_says_at_which(
 
     monkeypatch.setattr("vez.cli.progress.Line.show", interrupt)
     assert ask(capsys, *large)[1]["stopped"] == "by Ctrl-C"
+
+
+def test_what_a_real_thread_raises_is_told_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "from vez.threads import Program, read\n"
+        "def broken():\n"
+        "    def body():\n"
+        "        yield read('x')\n"
+        "        raise ValueError('oops')\n"
+        "    return Program({'x': 0}, {'T': body})\n"
+    )
+    assert run(["threads", f"{file}:broken"]) != 0
+    assert "mine.py:5: body raised ValueError: oops (on a real thread)" in " ".join(capsys.readouterr().err.split())
 
 
 def test_threads_are_explored_and_run(capsys: pytest.CaptureFixture[str]) -> None:

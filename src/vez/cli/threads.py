@@ -6,12 +6,16 @@ import platform
 from typing import Any
 
 import click
+from click.core import ParameterSource
 from rich.markup import escape
 
 from vez.cli.app import EXIT_BROKEN
 from vez.cli.check_threads import load_program
 from vez.cli.options import ASSIGNMENT
 from vez.cli.output import console, print_json
+from vez.errors import Misuse
+from vez.sim.blame import blame_function
+from vez.threads import Program
 from vez.threads.programs import LOCKS
 from vez.threads.real import Outcome, bare_increments, run
 from vez.threads.ring import ring
@@ -42,13 +46,17 @@ def threads_command(program: str, **options: Any) -> int:
     vez threads ring
     vez threads two-locks --patience 2
     """
+    _refuse(program)
     if program == "counter":
         return _counter(options)
     if program == "ring":
         return _ring(options)
     made = load_program(program, dict(options["parameters"]))
     outcome = run(made, switch_us=options["switch"], patience_s=options["patience"])
-    kept = outcome.finished and (made.at_end is None or made.at_end(outcome.variables))
+    if outcome.failure is not None:
+        body = next(iter(made.threads.values()))
+        raise blame_function(outcome.failure, body, "on a real thread") from outcome.failure
+    kept = outcome.finished and _as_claimed(made, outcome)
     if options["as_json"]:
         print_json({"program": program, "kept": kept, **_plain(outcome)})
     else:
@@ -58,13 +66,38 @@ def threads_command(program: str, **options: Any) -> int:
             out.print(f"see why: vez check threads:{program}")
         else:
             word = "[green]as claimed[/]" if kept else "[bold red]not as claimed[/]"
-            values = ", ".join(f"{name} = {value}" for name, value in outcome.variables.items())
-            out.print(
-                f"{word}: {escape(made.claim or 'every thread ended')}; {escape(values)}; {outcome.seconds:.3f} s"
-            )
+            values = "".join(f"; {name} = {value}" for name, value in outcome.variables.items())
+            claim = made.claim if made.at_end is not None else "every thread ended"
+            out.print(f"{word}: {escape(claim + values)}; {outcome.seconds:.3f} s")
             if kept:
                 out.print("one run tells little: vez check tries every interleaving")
     return 0 if kept else EXIT_BROKEN
+
+
+def _as_claimed(program: Program, outcome: Outcome) -> bool:
+    try:
+        return program.at_end is None or bool(program.at_end(outcome.variables))
+    except (Exception, SystemExit) as error:
+        raise blame_function(error, program.at_end, "in at_end") from error
+
+
+FOR = {
+    "threads": ("counter", "ring"), "rounds": ("counter",), "lock": ("counter",), "letters": ("ring",),
+    "seed": ("ring",),
+}  # fmt: skip
+"""The options that only some programs have; others have settings."""
+
+
+def _refuse(program: str) -> None:
+    """Options that this program would not heed."""
+    context = click.get_current_context()
+    given = [name for name in FOR if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
+    wrong = [f"--{name}" for name in given if program not in FOR[name]]
+    if context.get_parameter_source("parameters") is ParameterSource.COMMANDLINE and program in ("counter", "ring"):
+        wrong.append("--set")
+    if wrong:
+        hint = "it has options of its own: vez threads --help" if "--set" in wrong else "its settings: --set NAME=VALUE"
+        raise Misuse(f"{', '.join(wrong)}: not for {program}", hint=hint)
 
 
 def _counter(options: dict[str, Any]) -> int:
@@ -90,6 +123,8 @@ def _counter(options: dict[str, Any]) -> int:
             f"{row['what']:18} {row['found']:>10,} of {expected:,}  [{color}]{row['lost']:,} lost[/]  "
             f"{row['seconds']:.3f} s{cost}"
         )
+    if rows[0]["what"] == "lock none" and not rows[0]["lost"] and threads > 1:
+        out.print("Without a lock nothing was lost this time: try more --rounds, or a smaller --switch.")
     out.print(_ACCIDENT if not bare["lost"] else _LOST_TOO, soft_wrap=True)
     return 0
 

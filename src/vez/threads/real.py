@@ -46,6 +46,8 @@ class Outcome(msgspec.Struct, frozen=True):
     finished: bool
     """False where some threads were still blocked when the patience was over."""
     blocked: tuple[str, ...] = ()
+    failure: BaseException | None = None
+    """What a thread raised, with its traceback."""
 
 
 class _Shared:
@@ -107,19 +109,28 @@ class _Shared:
 
 
 def run(program: Program, *, switch_us: float | None = None, patience_s: float = 30.0) -> Outcome:
-    """Run a program on real threads. A deadlock is real too: its threads are left behind as daemons."""
+    """Run a program on real threads. A deadlock is real too: its threads are left behind as daemons.
+
+    They start together, so that the first is not done before the last begins.
+    """
     shared = _Shared(program)
     handlers = shared.handlers()
+    begin = threading.Event()
+    failures: list[BaseException] = []
 
     def pump(body: Callable[[], Any]) -> None:
-        steps = body()
-        result: Any = None
-        while True:
-            try:
-                operation = steps.send(result)
-            except StopIteration:
-                return
-            result = handlers[type(operation)](operation)
+        begin.wait()
+        try:
+            steps = body()
+            result: Any = None
+            while True:
+                try:
+                    operation = steps.send(result)
+                except StopIteration:
+                    return
+                result = handlers[type(operation)](operation)
+        except (Exception, SystemExit) as error:
+            failures.append(error)
 
     workers = [
         threading.Thread(target=pump, args=(body,), name=name, daemon=True) for name, body in program.threads.items()
@@ -129,16 +140,18 @@ def run(program: Program, *, switch_us: float | None = None, patience_s: float =
         if switch_us <= 0:
             raise Misuse(f"a switch interval must be above 0, found {switch_us:g}")
         sys.setswitchinterval(switch_us / 1e6)
-    started = time.perf_counter()
     try:
         for worker in workers:
             worker.start()
+        started = time.perf_counter()
+        begin.set()
         for worker in workers:
             worker.join(max(0.0, started + patience_s - time.perf_counter()))
     finally:
         sys.setswitchinterval(before)
     blocked = tuple(worker.name for worker in workers if worker.is_alive())
-    return Outcome(dict(shared.variables), time.perf_counter() - started, not blocked, blocked)
+    failure = failures[0] if failures else None
+    return Outcome(dict(shared.variables), time.perf_counter() - started, not blocked, blocked, failure)
 
 
 def bare_increments(threads: int, rounds: int, *, switch_us: float | None = None) -> Outcome:
