@@ -156,7 +156,7 @@ class Fairness:
         """A fair closed walk in a component: it begins and ends in `through`."""
         members = np.array(component)
         core = inside.restricted(_mask(members, inside.size))
-        follow = _adjacency(core)
+        follow = _Follow(core)
         counts = self.counts(members)
         walk = [through]
         for fair in np.flatnonzero((counts > 0) & (counts < len(component))).tolist():
@@ -164,17 +164,37 @@ class Fairness:
                 walk += self._to_disabled(follow, walk[-1], fair)
         for fair in np.flatnonzero(counts == len(component)).tolist():
             chosen = core.fair == fair
-            steps = set(zip(core.source[chosen].tolist(), core.target[chosen].tolist(), strict=True))
-            if not any(step in steps for step in pairwise(walk)):
-                sources = {source for source, _ in steps}
-                walk += _shortest(follow, walk[-1], sources.__contains__)[1:]
-                walk.append(min(target for source, target in steps if source == walk[-1]))
+            source, target = core.source[chosen], core.target[chosen]
+            if not _takes(walk, source, target, core.size):
+                begins = _mask(source, core.size)
+                walk += _shortest(follow, walk[-1], begins.__getitem__)[1:]
+                walk.append(int(target[source == walk[-1]].min()))
         if len(walk) == 1:
-            walk.append(min(follow[through]))
+            walk.append(min(follow(through)))
         return walk + _shortest(follow, walk[-1], lambda state: state == through)[1:]
 
-    def _to_disabled(self, follow: dict[int, list[int]], start: int, fair: int) -> list[int]:
+    def _to_disabled(self, follow: _Follow, start: int, fair: int) -> list[int]:
         return _shortest(follow, start, lambda state: fair not in self.enabled(state))[1:]
+
+
+class _Follow:
+    """The successors of a state, found when they are asked for: a component may have millions."""
+
+    def __init__(self, graph: Graph) -> None:
+        order = np.argsort(graph.source, kind="stable")
+        self._source, self._target = graph.source[order], graph.target[order]
+
+    def __call__(self, state: int) -> list[int]:
+        low, high = np.searchsorted(self._source, (state, state + 1))
+        successors: list[int] = self._target[low:high].tolist()
+        return successors
+
+
+def _takes(walk: list[int], source: Any, target: Any, size: int) -> bool:
+    """Whether a walk takes one of some steps."""
+    steps = np.unique(source.astype(np.int64) * size + target)
+    taken = np.array([before * size + after for before, after in pairwise(walk)], dtype=np.int64)
+    return bool(np.isin(taken, steps).any())
 
 
 def reaching(graph: Graph, goal: Mask) -> Mask:
@@ -195,13 +215,6 @@ def _mask(states: Any, size: int) -> Mask:
     return mask
 
 
-def _adjacency(graph: Graph) -> dict[int, list[int]]:
-    follow: dict[int, list[int]] = {}
-    for source, target in zip(graph.source.tolist(), graph.target.tolist(), strict=True):
-        follow.setdefault(source, []).append(target)
-    return follow
-
-
 def _pop(stack: array[int], on_stack: bytearray, root: int) -> list[int]:
     component = []
     while True:
@@ -212,7 +225,7 @@ def _pop(stack: array[int], on_stack: bytearray, root: int) -> list[int]:
             return sorted(component)
 
 
-def _shortest(follow: dict[int, list[int]], start: int, wanted: Callable[[int], bool]) -> list[int]:
+def _shortest(follow: _Follow, start: int, wanted: Callable[[int], bool]) -> list[int]:
     """The shortest walk from a state to one that is wanted, both ends included."""
     came: dict[int, int] = {start: start}
     queue = deque([start])
@@ -223,7 +236,7 @@ def _shortest(follow: dict[int, list[int]], start: int, wanted: Callable[[int], 
             while came[walk[-1]] != walk[-1]:
                 walk.append(came[walk[-1]])
             return walk[::-1]
-        for successor in follow.get(state, ()):
+        for successor in follow(state):
             if successor not in came:
                 came[successor] = state
                 queue.append(successor)
