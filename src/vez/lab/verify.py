@@ -63,6 +63,13 @@ CASES: dict[str, Case] = {
         {"term": 1},
         1,
     ),
+    **dict.fromkeys(
+        ("bully", "bully-stable"),
+        Case(
+            "Without bounds on time a candidate may stand again before anybody has answered, so that messages pile up "
+            "without end; two on a channel are followed there, and what must happen some day is *not judged*."
+        ),
+    ),
     "quorum-retry": Case(
         "Attempts are numbered without end: who gives its permissions back and tries again may meet the others each "
         f"time. {UNBOUNDED}",
@@ -84,6 +91,10 @@ CASES: dict[str, Case] = {
     ),
 }
 """Algorithms of which the plain question has endless, or far too many, states, or more is known."""
+
+
+PILING_UP = ("bully", "bully-stable")
+"""Without bounds on time their candidates stand again before anybody has answered, and messages pile up."""
 
 
 class World(msgspec.Struct, frozen=True):
@@ -232,6 +243,8 @@ def configuration(name: str, algorithm: type[Process], world: World, n: int = 0)
 
 
 def _case(name: str, world: World) -> Case:
+    if world.without is Assumption.KNOWN_BOUNDS and name in PILING_UP:
+        return Case("", capacity=2)
     return world.case or CASES.get(name) or Case("")
 
 
