@@ -14,12 +14,13 @@ import select
 import socket
 import threading
 from pathlib import Path
+from weakref import WeakSet
 
 _gate = threading.RLock()
 """Held while a descriptor is opened and written down, and while the process forks: a child knows all of them.
 Reentrant, because the collector may finalise a holding at any point within."""
 _open: set[int] = set()
-_sockets: set[socket.socket] = set()
+_sockets: WeakSet[socket.socket] = WeakSet()
 _sleeps: set[select.epoll] = set()
 """Objects that close their number when they are collected must be closed as objects: by then it may be another's."""
 
@@ -97,7 +98,7 @@ def _after_in_child() -> None:
     for descriptor in _open:
         with contextlib.suppress(OSError):
             os.close(descriptor)
-    for made in _sockets:
+    for made in list(_sockets):
         made.close()
     for sleep in _sleeps:
         sleep.close()

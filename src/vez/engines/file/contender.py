@@ -48,7 +48,7 @@ from vez.engines.file.layout import (
     size_of,
     store,
 )
-from vez.engines.file.tickets import FLOCK, UNLOCK_ALL, Slot, TicketFile
+from vez.engines.file.tickets import FLOCK, UNLOCK_ALL, Slot, TicketFile, enter
 from vez.errors import Misuse, OwnershipLost
 
 if TYPE_CHECKING:
@@ -125,13 +125,13 @@ class Contender:
         fcntl.fcntl(handle, fcntl.F_OFD_SETLK, FLOCK.pack(self.mode, os.SEEK_SET, upcoming, 1, 0))
         now = time.time()
         self.token, self.number, self.offset = upcoming, number, SLOTS_AT + number * SLOT_BYTES
-        self.state = state
         slot = SLOT.pack(
             upcoming, owner, now, now, bell.number if bell else 0, 0, handles.pid, NAMESPACE, 0,
             request.grace_ms, request.weight, state, request.shared, 0, _encoded(request.label),
         )  # fmt: skip
         store(file.map, self.offset, slot)
         file.map[TAKEN_AT + number] = 1
+        self.state = state  # with no call since the line above: either the slot is ours and we know it, or neither
 
     def _agree_on_limit(self, upcoming: int, broken: int) -> None:
         agreed = int.from_bytes(self.file.map[LIMIT_AT : LIMIT_AT + 4], "little")
@@ -200,16 +200,15 @@ class Contender:
         if self.limit > 1 or (before is not None and (before == self.blocker or self.file.alive(self.handle, before))):
             return False
         try:
-            fcntl.flock(self.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            self.predecessor = None
-            return False
-        try:
+            enter(self.handle, 0)
             nearest = self.file.highest_below(self.handle, self.file.broken_below(), self.token)
             number = None if nearest is None else self.file.find(nearest)
             self.predecessor = None
             if number is not None:
                 self._link(number)
+        except BlockingIOError:
+            self.predecessor = None
+            return False
         finally:
             fcntl.flock(self.handle, fcntl.LOCK_UN)
         return True
@@ -271,17 +270,18 @@ class Contender:
             tell(why)
 
     def release(self) -> None:
-        """Leave, from the queue or from the inside, and wake the next. Doing it twice is harmless."""
+        """Leave, from the queue or from the inside, and wake the next. Doing it twice is harmless, and what an
+        interrupt has cut short is completed by the next call, the finaliser's at the latest."""
         state = self.state
         if state == FREE or self.generation != handles.generation:
             return
-        self.state = FREE  # no call stands between this and `try`: an interrupt cannot strand the lock
         sound = False
         try:
             sound = self._sound()
             if sound:
                 self.file.map[self.offset + STATE_IN_SLOT] = LEAVING
         finally:
+            self.state = LEAVING
             fcntl.fcntl(self.handle, fcntl.F_OFD_SETLK, UNLOCK_ALL)
             self._left(state, sound)
 
@@ -298,10 +298,22 @@ class Contender:
                 self._ring_successor()
             if state == HELD:
                 self._remember_stay()
-            self.file.map[TAKEN_AT + self.number] = 0
         if self.ear is not None:
             self.ear.forget(self.token, id(self))
-        self.file.give_back(self.handle)
+        if sound:
+            self.file.map[TAKEN_AT + self.number] = 0
+        self.state = FREE  # with no call since the line above: nobody else's slot can be given up by a second release
+        self.give_back()
+
+    def give_back(self) -> None:
+        """The descriptor, which holds no lock, is for the next contender."""
+        handle, self.handle = self.handle, -1
+        self.file.give_back(handle)
+
+    def abandon(self) -> None:
+        """Drop whatever the descriptor had locked, the doorway and the byte, by closing it."""
+        handle, self.handle = self.handle, -1
+        handles.close_handle(handle)
 
     async def release_async(self) -> None:
         """The same; leaving a file never waits."""
@@ -345,6 +357,8 @@ class Contender:
         try:
             if self.state != FREE:
                 self.release()
+            if self.handle >= 0 and self.generation == handles.generation:
+                self.abandon()
         except Exception:  # noqa: S110  at the interpreter's end the kernel does it
             pass
 

@@ -34,7 +34,7 @@ from vez.engines.file.layout import (
     WAITING,
     store,
 )
-from vez.engines.file.tickets import Slot, TicketFile, doorway
+from vez.engines.file.tickets import Slot, TicketFile, doorway, enter
 from vez.engines.file.waiting import FileContender
 from vez.errors import Misuse, OwnershipLost
 
@@ -148,11 +148,10 @@ class Candidate(FileContender):
         if not ticket and self.observing:
             return False
         try:
-            fcntl.flock(self.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            enter(self.handle, 0)
+            settle(self.file, self.handle, self.ticket, self.ringer)
         except BlockingIOError:
             return False
-        try:
-            settle(self.file, self.handle, self.ticket, self.ringer)
         finally:
             fcntl.flock(self.handle, fcntl.LOCK_UN)
         return True
@@ -203,8 +202,8 @@ class Candidate(FileContender):
         if self.ear is None:
             with doorway(self.handle, file.where):
                 return self._transfer(to)
-        fcntl.flock(self.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # a loop must not stand still: the client tries again
         try:
+            enter(self.handle, 0)  # a loop must not stand still: the client tries again
             return self._transfer(to)
         finally:
             fcntl.flock(self.handle, fcntl.LOCK_UN)

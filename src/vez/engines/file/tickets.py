@@ -74,30 +74,35 @@ class Gone(Exception):
     """The file was removed from the directory while it was in use; open the new one."""
 
 
-def enter(handle: int, patience: float | None) -> bool:
-    """Go into the doorway; False if it stayed busy for so long (somebody was paused in it)."""
+def enter(handle: int, patience: float | None) -> None:
+    """Go into the doorway; `BlockingIOError` if it stayed busy for so long (somebody was paused in it).
+
+    Call it inside the `try` whose `finally` leaves: an interrupt may strike when the doorway is ours already and this
+    function has not returned yet. Leaving without having entered is harmless."""
     if patience is None:
         fcntl.flock(handle, fcntl.LOCK_EX)
-        return True
+        return
     deadline = 0.0
     while True:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
+            return
         except BlockingIOError:
             now = time.monotonic()
             deadline = deadline or now + patience
             if now >= deadline:
-                return False
+                raise
             time.sleep(_DOORWAY_PAUSE)
 
 
 @contextlib.contextmanager
 def doorway(handle: int, where: str, patience: float = PATIENCE) -> Iterator[None]:
     """Inside it, or an error after so many seconds."""
-    if not enter(handle, patience):
-        raise busy_doorway(where, patience)
     try:
+        try:
+            enter(handle, patience)
+        except BlockingIOError:
+            raise busy_doorway(where, patience) from None
         yield
     finally:
         fcntl.flock(handle, fcntl.LOCK_UN)

@@ -42,8 +42,8 @@ class FileContender(Contender):
 
     def wake(self) -> None:
         """Ring our own bell."""
-        if not self._sound():
-            return  # it looks by itself soon enough
+        if self.handle < 0 or not self._sound():
+            return  # it has left already, or looks by itself soon enough
         slot = self.file.slot(self.number)
         self.ringer.ring(slot.bell, slot.ticket)
 
