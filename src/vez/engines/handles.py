@@ -8,6 +8,7 @@ O_CLOEXEC, which Python sets on everything that it opens.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import select
@@ -85,6 +86,12 @@ def close_socket(made: socket.socket) -> None:
         made.close()
 
 
+def _close_sockets() -> None:
+    """At the interpreter's end: those of the main thread outlive what would close them."""
+    for made in list(_sockets):
+        made.close()
+
+
 def _before_fork() -> None:
     _gate.acquire()
 
@@ -110,4 +117,5 @@ def _after_in_child() -> None:
     _gate.release()
 
 
+atexit.register(_close_sockets)
 os.register_at_fork(before=_before_fork, after_in_parent=_after_in_parent, after_in_child=_after_in_child)

@@ -72,7 +72,8 @@ class FileEngine(LocalEngine):
 
     def file(self, kind: str, name: str) -> TicketFile:
         """The file of a name, opened once."""
-        self._renew_if_forked()
+        if self.generation != handles.generation:
+            self._renew_if_forked()
         key = (kind, name)
         found = self._files.get(key)
         if found is not None:
@@ -191,7 +192,7 @@ class FileEngine(LocalEngine):
         return found
 
     def before_waiting(self, waiting: Waiting, owner: int) -> bool:
-        if isinstance(waiting, Contender) and (held := self._held_here(owner)):
+        if ledger.knows(owner) and isinstance(waiting, Contender) and (held := self._held_here(owner)):
             return self.graph.refuse_cycle(waiting, owner, held)
         return True
 

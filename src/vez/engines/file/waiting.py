@@ -24,7 +24,7 @@ class FileContender(Contender):
 
     def listen(self, seconds: float) -> None:
         """Block this thread until something may have changed."""
-        if ear.drain() or self.relink():
+        if (ear.rung and ear.drain()) or self.relink():
             return
         processes, longest = self.watch()
         ended = ear.listen(processes, min(seconds, longest))
