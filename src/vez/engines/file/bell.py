@@ -35,12 +35,17 @@ class Bell:
         while True:
             self.number = int.from_bytes(os.urandom(8)) | 1
             with contextlib.suppress(OSError):
-                self.socket.bind(_address(self.number))
+                self.socket.bind(b"\0vez-%016x" % self.number)
                 break
 
     def fileno(self) -> int:
         """For poll and event loops."""
         return self.socket.fileno()
+
+    def hear(self) -> None:
+        """Take the ring that has come. Should there be another, the next sleep ends at once and takes that."""
+        with contextlib.suppress(OSError):
+            self.socket.recv(16)
 
     def heard(self) -> list[int]:
         """Take all rings that have come: the tickets for which they were meant."""
@@ -75,7 +80,7 @@ class Ringer:
     def ring(self, number: int, ticket: int) -> None:
         """Wake whoever waits with this ticket. A full or vanished bell does not matter."""
         try:
-            self.socket.sendto(_TICKET.pack(ticket), _address(number))
+            self.socket.sendto(_TICKET.pack(ticket), b"\0vez-%016x" % number)
         except OSError:
             return
 
@@ -159,7 +164,7 @@ class Ear(threading.local):
         if not self.rung:
             return False
         self.rung = False
-        self.bell.heard()
+        self.bell.hear()
         return True
 
     def listen(self, processes: Sequence[int], seconds: float) -> set[int]:
@@ -215,7 +220,3 @@ class _Sleep:
                     handles.close_handle(self.known.popitem()[1])
         except Exception:  # noqa: S110
             pass
-
-
-def _address(number: int) -> bytes:
-    return b"\0vez-%016x" % number

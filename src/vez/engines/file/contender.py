@@ -76,11 +76,11 @@ class Contender:
 
     __slots__ = (
         "__weakref__", "blocker", "ear", "ended", "file", "generation", "handle", "limit", "mode", "number", "offset",
-        "predecessor", "predecessor_number", "request", "ringer", "state", "token", "watched",
+        "owner", "predecessor", "predecessor_number", "request", "ringer", "slept", "state", "token", "watched",
     )  # fmt: skip
 
-    def __init__(self, file: TicketFile, ringer: Ringer, request: Request) -> None:
-        self.file, self.ringer, self.request = file, ringer, request
+    def __init__(self, file: TicketFile, ringer: Ringer, request: Request, owner: int) -> None:
+        self.file, self.ringer, self.request, self.owner = file, ringer, request, owner
         self.generation = handles.generation
         self.limit = request.limit
         self.mode = fcntl.F_RDLCK if request.shared else fcntl.F_WRLCK
@@ -91,11 +91,12 @@ class Contender:
         self.blocker: int | None = None  # one who stood in the way when we last looked
         self.predecessor: int | None = None  # the ticket on whose leaving we are rung
         self.predecessor_number = 0
+        self.slept = False  # it has waited for a ring
         self.watched = 0  # its process, 0 when it cannot be watched
         self.ended: set[int] = _NONE  # processes that have ended and whose bytes may still be locked by a copy
         self.ear: LoopEar | None = None
 
-    def enlist(self, owner: int, bell: Bell | None, wait: Callable[[], Bell] | None) -> bool:
+    def enlist(self, bell: Bell | None, wait: Callable[[], Bell] | None) -> bool:
         """Draw a ticket; the doorway is ours. False, and nothing done, if it is not our turn and `wait` is nothing.
 
         `wait` opens the bell on which to be rung; `bell` is there already when the holder wants to hear of loss."""
@@ -108,13 +109,13 @@ class Contender:
             if wait is None:
                 return False
             bell = wait()
-        self._stand(owner, bell, WAITING if busy else HELD, upcoming)
+        self._stand(bell, WAITING if busy else HELD, upcoming)
         if busy and tail and file.map[TAKEN_AT + tail - 1]:
             self._link(tail - 1)
         file.halves[TAIL_HALF] = self.number + 1
         return True
 
-    def _stand(self, owner: int, bell: Bell | None, state: int, upcoming: int | None = None) -> None:
+    def _stand(self, bell: Bell | None, state: int, upcoming: int | None = None) -> None:
         """Draw the ticket, lock its byte, fill a slot. The number is written first: a crash after that leaves a mere
         gap. The slot counts only while the byte is locked, so a crash before it is filled leaves nothing."""
         file, handle, request = self.file, self.handle, self.request
@@ -127,7 +128,7 @@ class Contender:
         now = time.time()
         self.token, self.number, self.offset = upcoming, number, SLOTS_AT + number * SLOT_BYTES
         file.map[self.offset : self.offset + SLOT.size] = SLOT.pack(
-            upcoming, owner, now, now, bell.number if bell else 0, 0, handles.pid, NAMESPACE, 0,
+            upcoming, self.owner, now, now, bell.number if bell else 0, 0, handles.pid, NAMESPACE, 0,
             request.grace_ms, request.weight, state, request.shared, 0, _encoded(request.label),
         )  # fmt: skip
         file.map[TAKEN_AT + number] = 1
@@ -147,7 +148,8 @@ class Contender:
     def _blocked(self, low: int, high: int) -> bool:
         if self.limit == 1:
             near = self.predecessor
-            if near is not None and near > low:  # the likeliest; and whoever is found is the one who will ring us
+            # Before the first sleep the nearest is the likeliest, and if it is alive it is the one who will ring us.
+            if near is not None and near > low and not self.slept:
                 self.blocker = self.file.conflict(self.handle, near, high, self.mode)
                 if self.blocker is not None:
                     return True

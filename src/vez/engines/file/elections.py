@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from vez.engines.base import Leader, Place, Request
@@ -110,7 +110,7 @@ class Candidate(FileContender):
         self.observing = False
         self.ticket = 0
 
-    def enlist(self, owner: int, bell: Bell | None, wait: Callable[[], Bell] | None) -> bool:
+    def enlist(self, bell: Bell | None, wait: Callable[[], Bell] | None) -> bool:
         """Stand as a candidate; the doorway is ours."""
         file = self.file
         file.look(self.handle)
@@ -118,7 +118,7 @@ class Candidate(FileContender):
         leader, _ = LEADER.unpack_from(file.map, LEADER_AT)
         if leader and wait is None:
             return False
-        self._stand(owner, bell or (wait() if wait else None), OBSERVING if self.observing else WAITING)
+        self._stand(bell or (wait() if wait else None), OBSERVING if self.observing else WAITING)
         self.ticket = self.token
         settle(file, self.handle, self.ticket, self.ringer)
         return True
@@ -156,7 +156,7 @@ class Candidate(FileContender):
             fcntl.flock(self.handle, fcntl.LOCK_UN)
         return True
 
-    def watch(self) -> tuple[list[int], float]:
+    def watch(self) -> tuple[Sequence[int], float]:
         """The leader's process, and how long to sleep at most."""
         slot = self._leader_slot()
         if slot is None:

@@ -136,7 +136,7 @@ class FileEngine(LocalEngine):
         try:
             try:
                 enter(contender.handle, patience)
-                enlisted = contender.enlist(contender.owner, bell, wait)
+                enlisted = contender.enlist(bell, wait)
             finally:
                 fcntl.flock(contender.handle, fcntl.LOCK_UN)
             if enlisted:
