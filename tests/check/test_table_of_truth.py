@@ -25,7 +25,7 @@ def written(name: str) -> dict[str, list[str]]:
     assert f"## {name}\n" in text, f"run `vez verify -o {PAGE.name}`: {name} is not on the page"
     section = text.split(f"## {name}\n")[1].split("\n## ")[0]
     order = [line for line in text.split("## The order of requests")[1].splitlines() if line.startswith(f"| {name} |")]
-    lines = [line for line in section.splitlines() if "`vez check" in line] + order
+    lines = [line for line in section.splitlines() if line.startswith("| ") and "`vez check" in line] + order
     rows = [line.strip("| \n").split(" | ") for line in lines]
     return {cells[-1]: cells for cells in rows}
 
@@ -71,7 +71,8 @@ def test_every_picture_is_linked_and_every_link_leads_to_one() -> None:
 
 def test_an_endless_run_is_drawn_as_a_loop() -> None:
     text = PAGE.read_text()
-    endless = {link for link, loop in re.findall(r"\(([^)]*\.svg)\), \d+ steps(, then a loop)?", text) if loop}
+    found = re.findall(r"\[picture\]\(([^)]*)\), \d+ steps?(, then a loop)?", text)
+    endless = {link for link, loop in found if loop}
     assert endless
     assert all("from here on for ever" in (PAGE.parent / link).read_text() for link in endless)
 
