@@ -85,6 +85,20 @@ def test_ctrl_c_stops_cleanly_and_tells_what_was_found(
     assert "no violation in what was explored" in found["properties"]["exclusion"]["evidence"]
 
 
+def test_ctrl_c_among_the_loops_keeps_what_the_search_has_found(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(self: object, name: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("vez.check.liveness.Liveness._failing_loop", interrupt)
+    code, found = ask(capsys, "check", "token-ring", "--requests", "forever")
+    assert (code, found["complete"], found["stopped"]) == (0, False, "by Ctrl-C")
+    assert found["properties"]["exclusion"]["status"] == "holds"
+    assert found["properties"]["starvation_freedom"]["status"] == "undecided"
+    assert "before the endless ones" in found["properties"]["starvation_freedom"]["evidence"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [

@@ -22,6 +22,8 @@ from vez.sim.scenario import Expect, Scenario
 ON_REQUEST = (Property.BOUNDED_WAITING, Property.REQUEST_ORDER)
 """Their observers multiply the states, so they are judged when they are asked for."""
 
+INTERRUPTED = "by Ctrl-C"
+
 ROLES = {"mutex": tuple(mutex.JUDGES), "election": tuple(election.JUDGES), "other": ()}
 
 
@@ -102,16 +104,16 @@ def check(
     if not search.packed.store.count:
         raise Misuse("no process can even start within the bounds", hint="allow larger values with --bound")
     liveness = Liveness(search)
-    verdicts, examples = [], {}
+    verdicts, examples, stopped = [], {}, search.stopped
     for name in names:
-        failure = _failure(search, liveness, name)
-        if failure is None:
-            verdicts.append(_unbroken(search, liveness, name))
-            continue
-        example = _counterexample(search, liveness, name, failure, no_return) if pictures else None
+        try:
+            verdict, example = _judged(search, liveness, name, pictures, no_return)
+        except KeyboardInterrupt:  # in the loops, which may take longer than the search; the search is not lost
+            stopped, no_return, liveness.given_up = INTERRUPTED, False, True
+            verdict, example = _judged(search, liveness, name, pictures, no_return)
+        verdicts.append(verdict)
         if example is not None:
             examples[str(name)] = example
-        verdicts.append(_broken(name, example))
     promised = [msgspec.structs.replace(v, promised=v.name in configuration.algorithm.guarantees) for v in verdicts]
     store = search.packed.store
     return Report(
@@ -123,11 +125,22 @@ def check(
         ends=len(search.end_states()),
         seconds=search.seconds,
         bytes_per_state=store.bytes_used() / max(1, store.count),
-        stopped=search.stopped,
+        stopped=stopped,
         verdicts=tuple(promised),
         counterexamples=examples,
         bugs=tuple(sorted({text for _, text in search.packed.bugs})),
     )
+
+
+def _judged(
+    search: Search, liveness: Liveness, name: Property, pictures: bool, no_return: bool
+) -> tuple[Verdict, Counterexample | None]:
+    """A verdict, and the run that shows it where there is one."""
+    failure = _failure(search, liveness, name)
+    if failure is None:
+        return _unbroken(search, liveness, name), None
+    example = _counterexample(search, liveness, name, failure, no_return) if pictures else None
+    return _broken(name, example), example
 
 
 def _failure(search: Search, liveness: Liveness, name: Property) -> Failure | None:
@@ -137,7 +150,7 @@ def _failure(search: Search, liveness: Liveness, name: Property) -> Failure | No
         return None
     if search.model.machine.cut:
         return None  # a run that seems to end may go on beyond the bound
-    if search.complete and not search.partial:
+    if search.complete and not search.partial and not liveness.given_up:
         return liveness.failure(name)
     state = liveness.failing_end(name)
     return None if state is None else Failure(state)
@@ -151,6 +164,9 @@ def _unbroken(search: Search, liveness: Liveness, name: Property) -> Verdict:
     if name in LIVENESS and search.complete and search.partial and liveness.may_be_endless:
         words = "a run may go on for ever, and fair cycles need the whole graph: check without reduction"
         return Verdict(name=name, status=Status.NOT_JUDGED, evidence=words)
+    if name in LIVENESS and liveness.given_up:
+        words = f"no run ends so in all {count:,} states; stopped {INTERRUPTED} before the endless ones were looked at"
+        return Verdict(name=name, status=Status.UNDECIDED, evidence=words)
     if search.complete:
         if name is Property.BOUNDED_WAITING and isinstance(search.model.observer, Watch):
             worst = search.model.observer.worst_bypasses()

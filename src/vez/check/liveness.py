@@ -41,6 +41,8 @@ class Liveness:
         self.search = search
         self.model = search.model
         self.packed = search.packed
+        self.given_up = False
+        """Whether endless runs are no longer looked for: somebody has lost patience."""
         self._graph: Graph | None = None
         self._fairness: Fairness | None = None
         self._everything: list[list[int]] | None = None
