@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from vez.check.ample import Ample, UnforeseenChannel, refuse
+from vez.check.ample import Ample, Unforeseen, refuse
+from vez.check.commute import Commuting
 from vez.check.layout import HAS_LED, IS_INSIDE
 from vez.check.local import Local
 from vez.check.model import Model
@@ -20,7 +21,6 @@ from vez.check.packed import BATCH, Candidates, Packed
 from vez.check.store import Numbers, Words
 from vez.check.symmetry import Symmetry
 from vez.core.assumptions import Property
-from vez.errors import Misuse
 
 PROGRESS_S = 0.25
 PROBE = 2000
@@ -76,8 +76,6 @@ class Search:
         """Whether partial-order reduction is used; see `ample`."""
         self.symmetry = Symmetry(model) if symmetry else None
         """The renamings under which states count as one; see `symmetry`."""
-        if reduce and symmetry:
-            raise Misuse("the two reductions cannot be combined", hint="use --reduce or --symmetry")
         self.followed: list[tuple[Numbers, Numbers]] = []
         """The steps of a reduced search, from and to: the reduced graph cannot be found again afterwards."""
         self._ample: Ample | None = None
@@ -93,14 +91,21 @@ class Search:
 
     def run(self) -> Search:
         """Explore until the end, a limit, or Ctrl-C."""
-        channels = self._probe() if self.reduce else frozenset()
+        if not self.reduce:
+            return self._run()
+        channels = self._probe()
+        ordered = self.symmetry is None
+        commuting = Commuting(self.model, channels, ordered=ordered)
         while True:
+            self._ample = Ample(self.model, commuting, channels)
             try:
-                self._ample = Ample(self.model.configuration, channels) if self.reduce else None
                 return self._run()
-            except UnforeseenChannel:
-                channels |= self.packed.channels.keys()
+            except Unforeseen:
+                if self._ample.channels != channels:
+                    channels = frozenset(self._ample.channels)
+                    commuting = Commuting(self.model, channels, ordered=ordered)
                 self.packed = Packed(self.model)
+                self.symmetry = Symmetry(self.model) if self.symmetry is not None else None
                 self.transitions = self.depth = 0
                 self.broken, self.ends, self.followed, self.cyclic = {}, [], [], False
 
@@ -153,15 +158,17 @@ class Search:
         numbers = self._insert(candidates, candidates.rows + low, layer)
         if self._ample is not None:
             self._complete_stuck(candidates, numbers, low, high, layer)
-            if not self._ample.channels >= packed.channels.keys():
-                raise UnforeseenChannel
+            self._ample.foresee(packed)
         ended = np.flatnonzero(~must)
         if ended.size:
             self.ends.append(ended + low)
         self._inspect(before, packed.store.count)
 
     def _expand(self, low: int, high: int) -> tuple[Candidates, Any]:
-        candidates, must = self.packed.expand(low, high, ample=self._ample)
+        return self._standing(self.packed.expand(low, high, ample=self._ample))
+
+    def _standing(self, expanded: tuple[Candidates, Any]) -> tuple[Candidates, Any]:
+        candidates, must = expanded
         return candidates._replace(words=self._stand_for(candidates.words)), must
 
     def _stand_for(self, words: Words) -> Words:
@@ -191,7 +198,7 @@ class Search:
         onwards[candidates.rows[numbers >= high]] = True
         rows = np.flatnonzero((chosen >= 0) & ~onwards)
         if rows.size:
-            again, _ = self.packed.retry(lambda: self.packed.expand(low, high, rows=rows))
+            again, _ = self.packed.retry(lambda: self._standing(self.packed.expand(low, high, rows=rows)))
             self._insert(again, rows[again.rows] + low, layer)
 
     def _inspect(self, low: int, high: int) -> None:

@@ -89,6 +89,7 @@ class ProcessTable:
         self.left = Growing()  # microseconds to the next timer; a huge number where none runs
         self.outcomes: list[Transition] = []
         self.events: list[Event] = []
+        self.before: list[int] = []  # of each outcome: the local state before it
         self.local = Growing()  # of each outcome: the local state after it
         self.chain = Growing(NONE)  # and the next outcome of the same event
         self.must = Growing()  # 1 where fairness says that it happens some day
@@ -108,8 +109,11 @@ class ProcessTable:
             self.left.append(left)
         return found
 
-    def add(self, outcome: Transition, event: Event, visible: int, bursts: dict[int, int], must: bool) -> int:
+    def add(
+        self, before: int, outcome: Transition, event: Event, visible: int, bursts: dict[int, int], must: bool
+    ) -> int:
         """Record an outcome."""
+        self.before.append(before)
         self.outcomes.append(outcome)
         self.events.append(event)
         self.local.append(self.index(self.model.local_number(outcome.local)))
