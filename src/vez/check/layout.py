@@ -99,7 +99,7 @@ class Layout:
                 return action()
             except ColumnOverflow as overflow:
                 place, bits = overflow.args
-                self.store.widen({place: bits + (2 if bits > 4 else 1)})
+                self.store.widen(place, bits + (2 if bits > 4 else 1))
 
     def check_width(self, place: int, value: int) -> None:
         """Ask for a wider column where a value does not fit."""

@@ -20,8 +20,8 @@ from vez.check.model import CRASHES, DUPLICATES, LOSSES, MISTAKES, RECOVERIES, M
 from vez.check.store import Numbers, Words
 from vez.check.tables import NONE, ChannelTable, ProcessTable
 
-BATCH = 1 << 14
-"""States expanded at once: the arrays of a batch stay in the cache of a core."""
+BATCH = 1 << 16
+"""States expanded at once: so many that two threads seldom wait for the interpreter."""
 
 
 class Candidates(NamedTuple):

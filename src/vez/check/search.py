@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -17,10 +18,14 @@ from vez.check.commute import Commuting
 from vez.check.layout import HAS_LED, IS_INSIDE
 from vez.check.local import Local
 from vez.check.model import Model
+from vez.check.overlap import Frontier, Overlap
 from vez.check.packed import BATCH, Candidates, Packed
 from vez.check.store import Numbers, Words
 from vez.check.symmetry import Symmetry
 from vez.core.assumptions import Property
+
+ENOUGH = 1 << 14
+"""States that are worth expanding before the ones found last are stored."""
 
 PROGRESS_S = 0.25
 PROBE = 2000
@@ -62,6 +67,7 @@ class Search:
         first: bool = False,
         reduce: bool = False,
         symmetry: bool = False,
+        workers: int = 0,
         watch: Callable[[Progress], None] | None = None,
     ) -> None:
         self.model = model
@@ -76,6 +82,7 @@ class Search:
         """Whether partial-order reduction is used; see `ample`."""
         self.symmetry = Symmetry(model) if symmetry else None
         """The renamings under which states count as one; see `symmetry`."""
+        self.workers = workers
         self.followed: list[tuple[Numbers, Numbers]] = []
         """The steps of a reduced search, from and to: the reduced graph cannot be found again afterwards."""
         self._ample: Ample | None = None
@@ -116,25 +123,47 @@ class Search:
         return frozenset(probe.packed.channels)
 
     def _run(self) -> Search:
-        packed, store = self.packed, self.packed.store
-        packed.insert_initial(self._stand_for)
-        self._inspect(0, store.count)
-        low, layer = 0, store.count
+        overlap = Overlap(self.workers)
+        self.packed.store.settle = overlap.settle
+        self.packed.insert_initial(self._stand_for)
+        self._inspect(0, self.packed.store.count)
         try:
-            while low < store.count and not self.stopped:
-                if low == layer:
-                    layer = store.count
-                    self.depth += 1
-                high = min(low + BATCH, layer)
-                self._batch(low, high, layer)
-                low = high
-                self._check_limits(store.count - low)
+            self._explore(overlap)
         except KeyboardInterrupt:
             self.stopped = "by Ctrl-C"
-        if not self.stopped and store.count > layer:
-            self.depth += 1
+        finally:
+            overlap.close()
         self.seconds = time.monotonic() - self.started
         return self
+
+    def _explore(self, overlap: Overlap) -> None:
+        """Expand a batch while the states found by the one before are stored, if enough are known without them."""
+        frontier = Frontier(self.packed.store.count)
+        while True:
+            if not self._enough(frontier) and self._settle(overlap, frontier):
+                return
+            low, high = frontier.low, frontier.end_of_batch(BATCH)
+            if low == high:
+                return
+            expanded = self.packed.retry(partial(self._expand, low, high))
+            if self._settle(overlap, frontier):
+                return
+            self.depth = frontier.depth
+            job = partial(self._take_in, expanded, low, high, frontier.layer)
+            frontier.advance(high)
+            overlap.start(job, beside=self._enough(frontier))
+
+    def _enough(self, frontier: Frontier) -> bool:
+        """Whether to go on before the states found last are stored."""
+        return frontier.known - frontier.low >= ENOUGH and not self.reduce
+
+    def _settle(self, overlap: Overlap, frontier: Frontier) -> bool:
+        """Wait for the states found by what was expanded up to here; whether to stop there."""
+        overlap.settle()
+        if frontier.pending:
+            frontier.settled(self.packed.store.count)
+            self._check_limits(frontier.known - frontier.low)
+        return bool(self.stopped)
 
     @property
     def complete(self) -> bool:
@@ -151,10 +180,10 @@ class Search:
         found: tuple[Candidates, Any] = self.packed.retry(lambda: self.packed.expand(low, high))
         return found
 
-    def _batch(self, low: int, high: int, layer: int) -> None:
-        packed, store = self.packed, self.packed.store
-        before = store.count
-        candidates, must = packed.retry(lambda: self._expand(low, high))
+    def _take_in(self, expanded: tuple[Candidates, Any], low: int, high: int, layer: int) -> None:
+        """Store what a batch led to, and look at what is new."""
+        packed, before = self.packed, self.packed.store.count
+        candidates, must = expanded
         numbers = self._insert(candidates, candidates.rows + low, layer)
         if self._ample is not None:
             self._complete_stuck(candidates, numbers, low, high, layer)
