@@ -9,6 +9,7 @@ from vez.check import Configuration, Limits
 from vez.check.graph import Graph
 from vez.check.liveness import Liveness
 from vez.check.model import Model
+from vez.check.observers import Watch
 from vez.check.search import Search
 from vez.core import Election, Io, Message, Parameter, Ring
 from vez.core.assumptions import Property
@@ -84,11 +85,11 @@ def test_every_end_and_every_violation_survives(algorithm: type[Drawn], n: int, 
     for seed in range(25):
         scenario = Scenario(algorithm=algorithm.name, n=n, parameters={"seed": seed}, network=Network(fifo=fifo))
         chosen = Configuration(scenario, algorithm)
-        limits, properties = Limits(states=MOST_STATES), (Property.UNIQUENESS,)
-        full = Search(Model(chosen), properties, limits=limits).run()
+        limits, properties = Limits(states=MOST_STATES), (Property.UNIQUENESS, Property.STABILITY)
+        full = Search(_watched(chosen), properties, limits=limits).run()
         if full.stopped:
             continue
-        part = Search(Model(chosen), properties, reduce=True).run()
+        part = Search(_watched(chosen), properties, reduce=True).run()
         assert ends_of(full) == ends_of(part), seed
         assert full.broken.keys() == part.broken.keys(), seed
         assert bool(len(Graph.of(full).core().source)) == Liveness(part).may_be_endless, seed
@@ -98,3 +99,7 @@ def test_every_end_and_every_violation_survives(algorithm: type[Drawn], n: int, 
         saved += part.packed.store.count < full.packed.store.count
     assert min(compared, saved) > 12
     assert 0 < broken < compared
+
+
+def _watched(configuration: Configuration) -> Model:
+    return Model(configuration, Watch((Property.STABILITY,)))

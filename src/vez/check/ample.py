@@ -31,6 +31,7 @@ import numpy as np
 from vez.check.commute import Commuting
 from vez.check.configuration import Configuration
 from vez.check.model import Model
+from vez.check.store import distinct
 from vez.check.tables import UNKNOWN, ChannelTable, Grid, Growing
 from vez.errors import Misuse
 
@@ -106,7 +107,7 @@ class Ample:
         table, known = packed.processes[place], self._elect[place]
         known.reach(len(table.numbers))
         found = known.array[locals_]
-        for local in np.unique(locals_[found == UNKNOWN]).tolist():
+        for local in distinct(locals_[found == UNKNOWN]):
             known.array[local] = self._elect_first(place, table.numbers[local])
         chosen[rows[known.array[locals_] > 0]] = elect_code(packed.n, place)
 

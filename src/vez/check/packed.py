@@ -17,7 +17,7 @@ from vez.check.ample import ELECT, Ample, delivery_code, elect_code
 from vez.check.layout import ALIVE, BLOCKS_TIME, NEVER, Layout
 from vez.check.local import Event
 from vez.check.model import CRASHES, DUPLICATES, LOSSES, MISTAKES, RECOVERIES, Model
-from vez.check.store import Numbers, Words
+from vez.check.store import Numbers, Words, distinct
 from vez.check.tables import NONE, ChannelTable, ProcessTable
 
 BATCH = 1 << 16
@@ -210,7 +210,7 @@ class Packed(Layout):
             np.minimum(left, table.left.array[self.column(place)[rows]], out=left)
         running = (left < NEVER) & (left > 0)
         rows, left = rows[running], left[running]
-        for passed in np.unique(left).tolist():
+        for passed in distinct(left):
             some = rows[left == passed]
             changes = []
             for place, table in enumerate(self.processes):

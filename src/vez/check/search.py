@@ -20,7 +20,7 @@ from vez.check.local import Local
 from vez.check.model import Model
 from vez.check.overlap import Frontier, Overlap
 from vez.check.packed import BATCH, Candidates, Packed
-from vez.check.store import Numbers, Words
+from vez.check.store import Numbers, Words, distinct
 from vez.check.symmetry import Symmetry
 from vez.core.assumptions import Property
 
@@ -256,7 +256,7 @@ class Search:
         elif self.model.observer is not None:
             store = self.packed.store
             seen = store.values(store.slice(0, count), self.packed.observer_column)
-            for state in np.unique(seen).tolist():
+            for state in distinct(seen):
                 if name in self.model.observer.broken(state):
                     mask |= seen == state
         return mask
@@ -300,7 +300,7 @@ class Search:
             return
         store = self.packed.store
         seen = store.values(store.slice(low, high), self.packed.observer_column)
-        for state in np.unique(seen).tolist():
+        for state in distinct(seen):
             for name in observer.broken(state):
                 if name not in self.broken:
                     self.broken[Property(name)] = low + int(np.flatnonzero(seen == state)[0])

@@ -175,6 +175,12 @@ class Store:
                 slots[pending] = (slots[pending] + 1) & mask
 
 
+def distinct(values: Numbers) -> list[int]:
+    """The numbers among some values, in order. (np.unique would import numpy.ma first, which takes longer.)"""
+    values = np.sort(values)
+    return values[np.append(True, values[1:] != values[:-1])].tolist() if len(values) else []
+
+
 def _words_for(widths: list[int]) -> int:
     """How many words columns take, each put into the first that has room."""
     used: list[int] = []

@@ -13,7 +13,7 @@ import numpy as np
 
 from vez.check.local import Event, Transition
 from vez.check.model import Model
-from vez.check.store import Numbers
+from vez.check.store import Numbers, distinct
 
 UNKNOWN, NONE = -2, -1
 
@@ -59,7 +59,7 @@ class Grid:
         keys = rows * self.width + places
         found: Numbers = self.flat[keys]
         if found.min() == UNKNOWN:
-            for key in np.unique(keys[found == UNKNOWN]).tolist():
+            for key in distinct(keys[found == UNKNOWN]):
                 self.flat[key] = compute(*divmod(key, self.width))
             found = self.flat[keys]
         return found
@@ -136,7 +136,7 @@ class ProcessTable:
         growing.reach(len(self.numbers))
         found: Numbers = growing.array[locals_]
         if found.size and found.min() == UNKNOWN:
-            for local in np.unique(locals_[found == UNKNOWN]).tolist():
+            for local in distinct(locals_[found == UNKNOWN]):
                 head = compute(local)
                 growing.reach(len(self.numbers))
                 growing.array[local] = head
