@@ -8,18 +8,20 @@ O_CLOEXEC, which Python sets on everything that it opens.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import select
 import socket
 import threading
 from pathlib import Path
+from weakref import WeakSet
 
 _gate = threading.RLock()
 """Held while a descriptor is opened and written down, and while the process forks: a child knows all of them.
 Reentrant, because the collector may finalise a holding at any point within."""
 _open: set[int] = set()
-_sockets: set[socket.socket] = set()
+_sockets: WeakSet[socket.socket] = WeakSet()
 _sleeps: set[select.epoll] = set()
 """Objects that close their number when they are collected must be closed as objects: by then it may be another's."""
 
@@ -84,6 +86,12 @@ def close_socket(made: socket.socket) -> None:
         made.close()
 
 
+def _close_sockets() -> None:
+    """At the interpreter's end: those of the main thread outlive what would close them."""
+    for made in list(_sockets):
+        made.close()
+
+
 def _before_fork() -> None:
     _gate.acquire()
 
@@ -97,7 +105,7 @@ def _after_in_child() -> None:
     for descriptor in _open:
         with contextlib.suppress(OSError):
             os.close(descriptor)
-    for made in _sockets:
+    for made in list(_sockets):
         made.close()
     for sleep in _sleeps:
         sleep.close()
@@ -109,4 +117,5 @@ def _after_in_child() -> None:
     _gate.release()
 
 
+atexit.register(_close_sockets)
 os.register_at_fork(before=_before_fork, after_in_parent=_after_in_parent, after_in_child=_after_in_child)

@@ -11,7 +11,6 @@ import os
 import threading
 import time
 from abc import abstractmethod
-from contextlib import suppress
 from typing import Protocol
 from weakref import ref
 
@@ -134,27 +133,14 @@ class LocalEngine(Engine):
         waiting = self.enlist(request, owner, wait=seconds != 0, patience=_DOORWAY if seconds == 0 else seconds)
         if waiting is None:
             raise self._timeout(request, seconds or 0, "")
-        if not self._look(waiting):
-            try:
-                certain = self._begin(waiting, owner)
-                while True:
-                    self.refuse_if_closed()
-                    left = _left(deadline, progress)
-                    if left <= 0:
-                        raise self._timeout(request, seconds or 0, waiting.explain())
-                    if progress is not None:
-                        progress(waiting.place())
-                    waiting.listen(left if certain else min(left, _ASK_AGAIN))
-                    if waiting.granted():
-                        break
-                    certain = certain or self.before_waiting(waiting, owner)
-            except BaseException:
-                waiting.release()
-                raise
-            finally:
-                self._end(waiting, owner)
-        ledger.add(owner, self, waiting)
-        return waiting
+        try:  # with no call since it was enlisted: wherever an interrupt strikes, it is released
+            if not waiting.granted():
+                self._wait(waiting, owner, seconds, deadline, progress)
+            ledger.add(owner, self, waiting)
+            return waiting
+        except BaseException:
+            waiting.release()
+            raise
 
     async def acquire_async(
         self, request: Request, owner: int, seconds: float | None, progress: Progress | None = None
@@ -165,43 +151,60 @@ class LocalEngine(Engine):
         waiting = await self._enlist_patiently(request, owner, deadline, wait=seconds != 0)
         if waiting is None:
             raise self._timeout(request, seconds or 0, "")
-        if not self._look(waiting):
-            try:
-                certain = self._begin(waiting, owner)
-                while True:
-                    self.refuse_if_closed()
-                    left = _left(deadline, progress)
-                    if left <= 0:
-                        raise self._timeout(request, seconds or 0, waiting.explain())
-                    if progress is not None:
-                        progress(waiting.place())
-                    await waiting.listen_async(left if certain else min(left, _ASK_AGAIN))
-                    if waiting.granted():
-                        break
-                    certain = certain or self.before_waiting(waiting, owner)
-            except BaseException:
-                waiting.release()
-                raise
-            finally:
-                self._end(waiting, owner)
-        ledger.add(owner, self, waiting)
-        return waiting
-
-    def _begin(self, waiting: Waiting, owner: int) -> bool:
-        self._waiting.append(waiting)
-        return self.before_waiting(waiting, owner)
-
-    @staticmethod
-    def _look(waiting: Waiting) -> bool:
-        try:
-            return waiting.granted()
+        try:  # with no call since it was enlisted: wherever an interrupt strikes, it is released
+            if not waiting.granted():
+                await self._wait_async(waiting, owner, seconds, deadline, progress)
+            ledger.add(owner, self, waiting)
+            return waiting
         except BaseException:
             waiting.release()
             raise
 
+    def _wait(
+        self, waiting: Waiting, owner: int, seconds: float | None, deadline: float | None, progress: Progress | None
+    ) -> None:
+        try:
+            self._waiting.append(waiting)
+            certain = self.before_waiting(waiting, owner)
+            while True:
+                self.refuse_if_closed()
+                left = _left(deadline, progress)
+                if left <= 0:
+                    raise self._timeout(waiting.request, seconds or 0, waiting.explain())
+                if progress is not None:
+                    progress(waiting.place())
+                waiting.listen(left if certain else min(left, _ASK_AGAIN))
+                if waiting.granted():
+                    return
+                certain = certain or self.before_waiting(waiting, owner)
+        finally:
+            self._end(waiting, owner)
+
+    async def _wait_async(
+        self, waiting: Waiting, owner: int, seconds: float | None, deadline: float | None, progress: Progress | None
+    ) -> None:
+        try:
+            self._waiting.append(waiting)
+            certain = self.before_waiting(waiting, owner)
+            while True:
+                self.refuse_if_closed()
+                left = _left(deadline, progress)
+                if left <= 0:
+                    raise self._timeout(waiting.request, seconds or 0, waiting.explain())
+                if progress is not None:
+                    progress(waiting.place())
+                await waiting.listen_async(left if certain else min(left, _ASK_AGAIN))
+                if waiting.granted():
+                    return
+                certain = certain or self.before_waiting(waiting, owner)
+        finally:
+            self._end(waiting, owner)
+
     def _end(self, waiting: Waiting, owner: int) -> None:
-        with suppress(ValueError):
+        try:  # noqa: SIM105  every hand-over passes here
             self._waiting.remove(waiting)
+        except ValueError:
+            pass
         if ledger.knows(owner):
             self.after_waiting(waiting, owner)
 

@@ -12,6 +12,7 @@ import os
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
+from weakref import ref
 
 from vez.engines import handles
 from vez.engines.base import Break, Contestant, Inspection, Kind, Leader, Place, Request
@@ -21,17 +22,46 @@ from vez.errors import Deadlock, Misuse
 _MEMORY = 0.2
 
 
+class Bell:
+    """Wakes one thread. A bare lock, which is taken while nobody has rung: the interpreter's own `Event` can be left
+    locked by an interrupt."""
+
+    def __init__(self) -> None:
+        self._silent = threading.Lock()
+        self._silent.acquire()
+
+    def ring(self) -> None:
+        """Once is enough."""
+        with contextlib.suppress(RuntimeError):
+            self._silent.release()
+
+    def wait(self, seconds: float | None) -> bool:
+        """Sleep until it rings; False when the time is over."""
+        return self._silent.acquire(timeout=-1 if seconds is None else seconds)
+
+
 class Queue:
     """One name: everybody who holds or waits, in the order of arrival."""
 
     def __init__(self) -> None:
         self.last = 0
-        self.members: list[MemoryContender] = []
+        self.seats: dict[int, ref[MemoryContender]] = {}  # by ticket; one that nobody knows any more leaves by itself
         self.mean: float | None = None
         self.limit = 1
         self.breaks: list[Break] = []
-        self.leader: MemoryContender | None = None
+        self.leading = 0  # the ticket of the leader
         self.observers: list[Callable[[], None]] = []
+
+    @property
+    def members(self) -> list[MemoryContender]:
+        """Everybody who holds or waits."""
+        return [member for seat in list(self.seats.values()) if (member := seat()) is not None]
+
+    @property
+    def leader(self) -> MemoryContender | None:
+        """Who leads."""
+        seat = self.seats.get(self.leading)
+        return None if seat is None else seat()
 
     def draw(self) -> int:
         """The next number."""
@@ -50,16 +80,18 @@ class Queue:
         if self.leader is None:
             candidates = [member for member in self.members if member.lost is None]
             if candidates:
-                self.leader = min(candidates, key=lambda member: (-member.request.weight, member.ticket))
-                self.leader.token = self.draw()
-                self.leader.enter()
+                self.inaugurate(min(candidates, key=lambda member: (-member.request.weight, member.ticket)))
         self.wake()
+
+    def inaugurate(self, winner: MemoryContender) -> None:
+        """Make it leader, with a new term. All at once: an interrupt strikes at calls only."""
+        term, now = self.draw(), time.time()
+        winner.token, winner.inside, winner.since, self.leading = term, True, now, winner.ticket
 
     def wake(self) -> None:
         """Let everybody look again."""
         for member in self.members:
-            if not member.inside:
-                member.wake()
+            member.wake()
         for tell in list(self.observers):
             tell()
 
@@ -92,7 +124,7 @@ class MemoryContender:
         self.lost: str | None = None
         self.generation = handles.generation
         self.loop = loop
-        self.bell = threading.Event()
+        self.bell = Bell()
         self.async_bell = asyncio.Event()
         self._tell: Callable[[str], None] | None = None
 
@@ -104,20 +136,15 @@ class MemoryContender:
             if self.request.kind == "election":
                 self.queue.settle()
             elif not self.queue.blocked(self):
-                self.enter()
+                self.inside, self.since = True, time.time()
                 if self.request.shared or self.request.limit > 1:
                     self.queue.wake()
             return self.inside
 
-    def enter(self) -> None:
-        """It is our turn."""
-        self.inside, self.since = True, time.time()
-        self.wake()
-
     def wake(self) -> None:
         """Let the waiter look again."""
         if self.loop is None:
-            self.bell.set()
+            self.bell.ring()
         else:
             with contextlib.suppress(RuntimeError):  # the loop is closed, and the waiter gone with it
                 self.loop.call_soon_threadsafe(self.async_bell.set)
@@ -125,7 +152,6 @@ class MemoryContender:
     def listen(self, seconds: float) -> None:
         """Block until rung."""
         self.bell.wait(seconds)
-        self.bell.clear()
 
     async def listen_async(self, seconds: float) -> None:
         """The same for a task."""
@@ -159,8 +185,8 @@ class MemoryContender:
     def lose(self, why: str) -> None:
         """Take it away."""
         self.lost = why
-        if self.queue.leader is self:
-            self.queue.leader = None
+        if self.queue.leading == self.ticket:
+            self.queue.leading = 0
         tell = self._tell
         if self.loop is not None and tell is not None:
             with contextlib.suppress(RuntimeError):
@@ -171,25 +197,27 @@ class MemoryContender:
         self._tell = tell
 
     def release(self) -> None:
-        """Leave, from the queue or from the inside."""
+        """Leave, from the queue or from the inside. What an interrupt cuts short is completed by the next call, the
+        finaliser's at the latest; so it is done only when all is done."""
         ledger.remove(self.owner, self)
-        if self.generation != handles.generation:
+        if self.gone or self.generation != handles.generation:
             return
         with self.space.lock:
-            if self.gone:
-                return
-            self.gone = True
-            self.queue.members.remove(self)
-            if self.inside and self.lost is None:
+            queue = self.queue
+            if queue.seats.pop(self.ticket, None) is not None and self.inside and self.lost is None:
                 stay = time.time() - self.since
-                mean = self.queue.mean
-                self.queue.mean = stay if mean is None else mean + _MEMORY * (stay - mean)
-            if self.queue.leader is self:
-                self.queue.leader = None
+                queue.mean = stay if queue.mean is None else queue.mean + _MEMORY * (stay - queue.mean)
             if self.request.kind == "election":
-                self.queue.settle()
+                queue.settle()
             else:
-                self.queue.wake()
+                queue.wake()
+            self.gone = True
+
+    def __del__(self) -> None:
+        try:  # noqa: SIM105  at the interpreter's end nothing is left to suppress or to release with
+            self.release()
+        except Exception:  # noqa: S110
+            pass
 
     async def release_async(self) -> None:
         """The same."""
@@ -203,10 +231,8 @@ class MemoryContender:
             found = [m for m in self.queue.members if m.request.label == to and not m.inside and m.lost is None]
             if not found or self.queue.leader is not self:
                 raise Misuse(f"there is no candidate {to!r} in {self.request.name!r}", hint="see `vez status`")
-            self.queue.leader = found[0]
+            self.queue.inaugurate(found[0])
             self.lost = "it was transferred"
-            found[0].token = self.queue.draw()
-            found[0].enter()
             self.queue.wake()
             return found[0].token
 
@@ -247,7 +273,7 @@ class MemoryEngine(LocalEngine):
                         f"{request.limit}", hint="all users of a semaphore must name the same limit",
                     )  # fmt: skip
                 queue.limit = request.limit
-            queue.members.append(contender)
+            queue.seats[contender.ticket] = ref(contender)
             if not contender.granted() and not wait:
                 contender.release()
                 return None
@@ -298,18 +324,17 @@ class MemoryEngine(LocalEngine):
             return record
 
     def observe(self, name: str, seconds: float | None = None) -> Iterator[Leader | None]:
-        queue, changed = self.space.queue("election", name), threading.Event()
-        queue.observers.append(changed.set)
+        queue, changed = self.space.queue("election", name), Bell()
+        queue.observers.append(changed.ring)
         try:
             last = _leader(queue)
             yield last
             while changed.wait(seconds):
-                changed.clear()
                 if (leader := _leader(queue)) != last:
                     last = leader
                     yield leader
         finally:
-            queue.observers.remove(changed.set)
+            queue.observers.remove(changed.ring)
 
     async def observe_async(self, name: str) -> AsyncIterator[Leader | None]:
         queue, changed, loop = self.space.queue("election", name), asyncio.Event(), asyncio.get_running_loop()

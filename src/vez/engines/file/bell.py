@@ -35,12 +35,17 @@ class Bell:
         while True:
             self.number = int.from_bytes(os.urandom(8)) | 1
             with contextlib.suppress(OSError):
-                self.socket.bind(_address(self.number))
+                self.socket.bind(b"\0vez-%016x" % self.number)
                 break
 
     def fileno(self) -> int:
         """For poll and event loops."""
         return self.socket.fileno()
+
+    def hear(self) -> None:
+        """Take the ring that has come. Should there be another, the next sleep ends at once and takes that."""
+        with contextlib.suppress(OSError):
+            self.socket.recv(16)
 
     def heard(self) -> list[int]:
         """Take all rings that have come: the tickets for which they were meant."""
@@ -69,16 +74,26 @@ class Ringer:
     """The sending side, one for an engine."""
 
     def __init__(self) -> None:
+        self.generation = handles.generation
         self.socket = handles.open_socket()
 
     def ring(self, number: int, ticket: int) -> None:
         """Wake whoever waits with this ticket. A full or vanished bell does not matter."""
-        with contextlib.suppress(OSError):
-            self.socket.sendto(_TICKET.pack(ticket), _address(number))
+        try:
+            self.socket.sendto(_TICKET.pack(ticket), b"\0vez-%016x" % number)
+        except OSError:
+            return
 
     def close(self) -> None:
         """No more rings."""
-        handles.close_socket(self.socket)
+        if self.generation == handles.generation:
+            handles.close_socket(self.socket)
+
+    def __del__(self) -> None:
+        try:  # noqa: SIM105  at the interpreter's end nothing is left to suppress or to close with
+            self.close()
+        except Exception:  # noqa: S110
+            pass
 
 
 class Watch:
@@ -136,8 +151,9 @@ class Ear(threading.local):
             self._number = self.bell.fileno()
             self._sleep = _Sleep()
             self._sleep.epoll.register(self._number, select.EPOLLIN)
-            self._rung = False
-        self.drain()
+            self.rung = False
+        if self.rung:
+            self.drain()
         return self.bell
 
     def drain(self) -> bool:
@@ -145,10 +161,10 @@ class Ear(threading.local):
         not done right after a ring, when the turn has probably come and somebody else waits for its end. Rings that
         nobody takes, of turns that came without sleeping, pile up until the kernel refuses more: so a sleep must be
         level-triggered, and end at once while there are any."""
-        if not self._rung:
+        if not self.rung:
             return False
-        self._rung = False
-        self.bell.heard()
+        self.rung = False
+        self.bell.hear()
         return True
 
     def listen(self, processes: Sequence[int], seconds: float) -> set[int]:
@@ -163,7 +179,7 @@ class Ear(threading.local):
         ended: set[int] = set()
         for descriptor, _ in events:
             if descriptor == self._number:
-                self._rung = True
+                self.rung = True
                 if len(events) == 1:
                     return _NOBODY
             else:
@@ -204,7 +220,3 @@ class _Sleep:
                     handles.close_handle(self.known.popitem()[1])
         except Exception:  # noqa: S110
             pass
-
-
-def _address(number: int) -> bytes:
-    return b"\0vez-%016x" % number

@@ -10,7 +10,7 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -19,36 +19,36 @@ from vez.engines.base import Contestant, Place, Request
 from vez.engines.file.bell import Bell, Ringer
 from vez.engines.file.layout import (
     ALL,
-    BELL_IN_SLOT,
-    BROKEN,
-    COUNTER,
-    COUNTER_AT,
+    BELL_WORD,
+    COMPLEMENT,
+    FIRST_HALF,
+    FIRST_WORD,
     FREE,
-    GRANTED_IN_SLOT,
+    GRANTED_WORD,
     HELD,
     LABEL_BYTES,
     LEAVING,
     LIMIT_AT,
-    MEAN,
-    MEAN_AT,
+    MEAN_REAL,
     NAMESPACE,
-    REVOKED_AT,
+    NAMESPACE_HALF,
+    NEXT,
+    PID_HALF,
+    REVOKED_WORD,
     SLOT,
     SLOT_BYTES,
+    SLOT_HALVES,
+    SLOT_WORDS,
     SLOTS_AT,
     STATE_IN_SLOT,
-    SUCCESSOR,
-    SUCCESSOR_IN_SLOT,
-    TAIL,
-    TAIL_AT,
+    SUCCESSOR_HALF,
+    TAIL_HALF,
     TAKEN_AT,
+    TICKET_WORD,
     WAITING,
-    WAITS,
-    WAITS_IN_SLOT,
-    size_of,
-    store,
+    WAITS_WORD,
 )
-from vez.engines.file.tickets import FLOCK, UNLOCK_ALL, Slot, TicketFile
+from vez.engines.file.tickets import FLOCK, UNLOCK_ALL, Slot, TicketFile, enter
 from vez.errors import Misuse, OwnershipLost
 
 if TYPE_CHECKING:
@@ -76,11 +76,11 @@ class Contender:
 
     __slots__ = (
         "__weakref__", "blocker", "ear", "ended", "file", "generation", "handle", "limit", "mode", "number", "offset",
-        "predecessor", "predecessor_number", "request", "ringer", "state", "token", "watched",
+        "owner", "predecessor", "predecessor_number", "request", "ringer", "slept", "state", "token", "watched",
     )  # fmt: skip
 
-    def __init__(self, file: TicketFile, ringer: Ringer, request: Request) -> None:
-        self.file, self.ringer, self.request = file, ringer, request
+    def __init__(self, file: TicketFile, ringer: Ringer, request: Request, owner: int) -> None:
+        self.file, self.ringer, self.request, self.owner = file, ringer, request, owner
         self.generation = handles.generation
         self.limit = request.limit
         self.mode = fcntl.F_RDLCK if request.shared else fcntl.F_WRLCK
@@ -91,11 +91,12 @@ class Contender:
         self.blocker: int | None = None  # one who stood in the way when we last looked
         self.predecessor: int | None = None  # the ticket on whose leaving we are rung
         self.predecessor_number = 0
+        self.slept = False  # it has waited for a ring
         self.watched = 0  # its process, 0 when it cannot be watched
         self.ended: set[int] = _NONE  # processes that have ended and whose bytes may still be locked by a copy
         self.ear: LoopEar | None = None
 
-    def enlist(self, owner: int, bell: Bell | None, wait: Callable[[], Bell] | None) -> bool:
+    def enlist(self, bell: Bell | None, wait: Callable[[], Bell] | None) -> bool:
         """Draw a ticket; the doorway is ours. False, and nothing done, if it is not our turn and `wait` is nothing.
 
         `wait` opens the bell on which to be rung; `bell` is there already when the holder wants to hear of loss."""
@@ -108,30 +109,30 @@ class Contender:
             if wait is None:
                 return False
             bell = wait()
-        self._stand(owner, bell, WAITING if busy else HELD, upcoming)
+        self._stand(bell, WAITING if busy else HELD, upcoming)
         if busy and tail and file.map[TAKEN_AT + tail - 1]:
             self._link(tail - 1)
-        store(file.map, TAIL_AT, TAIL.pack(self.number + 1))
+        file.halves[TAIL_HALF] = self.number + 1
         return True
 
-    def _stand(self, owner: int, bell: Bell | None, state: int, upcoming: int | None = None) -> None:
+    def _stand(self, bell: Bell | None, state: int, upcoming: int | None = None) -> None:
         """Draw the ticket, lock its byte, fill a slot. The number is written first: a crash after that leaves a mere
         gap. The slot counts only while the byte is locked, so a crash before it is filled leaves nothing."""
         file, handle, request = self.file, self.handle, self.request
         if upcoming is None:
             upcoming = file.look(handle)[0]
         number = file.free_slot(handle)
-        store(file.map, COUNTER_AT, COUNTER.pack(upcoming + 1, (upcoming + 1) ^ ALL))
+        file.words[NEXT] = upcoming + 1
+        file.words[COMPLEMENT] = (upcoming + 1) ^ ALL
         fcntl.fcntl(handle, fcntl.F_OFD_SETLK, FLOCK.pack(self.mode, os.SEEK_SET, upcoming, 1, 0))
         now = time.time()
         self.token, self.number, self.offset = upcoming, number, SLOTS_AT + number * SLOT_BYTES
-        self.state = state
-        slot = SLOT.pack(
-            upcoming, owner, now, now, bell.number if bell else 0, 0, handles.pid, NAMESPACE, 0,
+        file.map[self.offset : self.offset + SLOT.size] = SLOT.pack(
+            upcoming, self.owner, now, now, bell.number if bell else 0, 0, handles.pid, NAMESPACE, 0,
             request.grace_ms, request.weight, state, request.shared, 0, _encoded(request.label),
         )  # fmt: skip
-        store(file.map, self.offset, slot)
         file.map[TAKEN_AT + number] = 1
+        self.state = state  # with no call since the line above: either the slot is ours and we know it, or neither
 
     def _agree_on_limit(self, upcoming: int, broken: int) -> None:
         agreed = int.from_bytes(self.file.map[LIMIT_AT : LIMIT_AT + 4], "little")
@@ -146,6 +147,12 @@ class Contender:
 
     def _blocked(self, low: int, high: int) -> bool:
         if self.limit == 1:
+            near = self.predecessor
+            # Before the first sleep the nearest is the likeliest, and if it is alive it is the one who will ring us.
+            if near is not None and near > low and not self.slept:
+                self.blocker = self.file.conflict(self.handle, near, high, self.mode)
+                if self.blocker is not None:
+                    return True
             self.blocker = self.file.conflict(self.handle, low, high, self.mode)
             return self.blocker is not None
         return self._count(low, high, self.limit) >= self.limit
@@ -163,11 +170,11 @@ class Contender:
 
     def _link(self, number: int) -> None:
         """Ask the contender of that slot to ring us when it leaves."""
-        slot = self.file.slot(number)
-        at = SLOTS_AT + number * SLOT_BYTES + SUCCESSOR_IN_SLOT
-        store(self.file.map, at, SUCCESSOR.pack(self.number + 1))
-        self.predecessor, self.predecessor_number = slot.ticket, number
-        self.watched = slot.pid if slot.namespace == NAMESPACE else 0
+        halves, slot = self.file.halves, FIRST_HALF + number * SLOT_HALVES
+        halves[slot + SUCCESSOR_HALF] = self.number + 1
+        self.predecessor = self.file.words[FIRST_WORD + number * SLOT_WORDS + TICKET_WORD]
+        self.predecessor_number = number
+        self.watched = halves[slot + PID_HALF] if halves[slot + NAMESPACE_HALF] == NAMESPACE else 0
 
     # Waiting; outside the doorway.
 
@@ -186,7 +193,7 @@ class Contender:
             )
         if self._blocked(broken, self.token):
             return False
-        store(file.map, self.offset + GRANTED_IN_SLOT, MEAN.pack(time.time()))
+        file.reals[self.offset // 8 + GRANTED_WORD] = time.time()
         file.map[self.offset + STATE_IN_SLOT] = self.state = HELD
         if self.request.shared or self.limit > 1:
             self._ring_successor()  # those behind us may get in too
@@ -195,46 +202,44 @@ class Contender:
     def relink(self) -> bool:
         """Before going to sleep: is the one who will ring us still there? If not, find another; the caller must look
         again then. Takes the doorway without waiting; False when it was busy or nothing changed."""
-        self.file.refuse_truncated(self.handle)
         before = self.predecessor
         if self.limit > 1 or (before is not None and (before == self.blocker or self.file.alive(self.handle, before))):
             return False
+        self.file.refuse_truncated(self.handle)
         try:
-            fcntl.flock(self.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            self.predecessor = None
-            return False
-        try:
+            enter(self.handle, 0)
             nearest = self.file.highest_below(self.handle, self.file.broken_below(), self.token)
             number = None if nearest is None else self.file.find(nearest)
             self.predecessor = None
             if number is not None:
                 self._link(number)
+        except BlockingIOError:
+            self.predecessor = None
+            return False
         finally:
             fcntl.flock(self.handle, fcntl.LOCK_UN)
         return True
 
-    def watch(self) -> tuple[list[int], float]:
-        """The processes whose end concerns us, and how long to sleep at most."""
-        self.file.refuse_truncated(self.handle)
+    def watch(self) -> tuple[Sequence[int], float]:
+        """The processes whose end concerns us, and how long to sleep at most. `granted` has looked at the file."""
         if self.limit > 1:
             low = self.file.broken_below()
             slots = [slot for _, slot in self.file.living(self.handle) if low <= slot.ticket < self.token]
             pids = {slot.pid for slot in slots if slot.namespace == NAMESPACE} - self.ended
             return sorted(pids)[:_MOST_WATCHED], HEAD_NET
         if self.predecessor is None:
-            return [], 0.001  # the doorway was busy, or the predecessor leaves this moment
+            return (), 0.001  # the doorway was busy, or the predecessor leaves this moment
         if not self.watched or self.watched in self.ended:
-            return [], HEAD_NET
+            return (), HEAD_NET
         first = self.file.map[SLOTS_AT + self.predecessor_number * SLOT_BYTES + STATE_IN_SLOT] != WAITING
-        return [self.watched], HEAD_NET if first else QUEUE_NET
+        return (self.watched,), HEAD_NET if first else QUEUE_NET
 
     def place(self) -> Place:
         """Where we stand in the queue."""
         self.file.refuse_truncated(self.handle)
         low = self.file.broken_below()
         before = [s for _, s in self.file.living(self.handle) if low <= s.ticket < self.token and s.state != LEAVING]
-        mean: float = MEAN.unpack_from(self.file.map, MEAN_AT)[0]
+        mean = self.file.reals[MEAN_REAL]
         inside = time.time() - before[0].granted if before else 0.0
         estimate = max(0.0, len(before) * mean / self.limit - inside) if mean else None
         return Place(len(before), estimate, contestant(before[0]) if before else None)
@@ -242,7 +247,7 @@ class Contender:
     def waits_for(self, key: int) -> None:
         """Write into our slot that our owner now waits for another name; 0 when no longer."""
         if self.generation == handles.generation and self.state == HELD and self._sound():
-            store(self.file.map, self.offset + WAITS_IN_SLOT, WAITS.pack(key))
+            self.file.words[self.offset // 8 + WAITS_WORD] = key
 
     # Holding and leaving.
 
@@ -254,8 +259,7 @@ class Contender:
             return "it was released"
         if not self._sound():
             return f"{self.file.where} was truncated"
-        revoked: int = BROKEN.unpack_from(self.file.map, REVOKED_AT)[0]
-        if self.token < revoked:
+        if self.token < self.file.words[REVOKED_WORD]:
             return "it was broken by force"
         if os.fstat(self.handle).st_nlink == 0:
             return f"{self.file.where} was removed"
@@ -271,37 +275,52 @@ class Contender:
             tell(why)
 
     def release(self) -> None:
-        """Leave, from the queue or from the inside, and wake the next. Doing it twice is harmless."""
+        """Leave, from the queue or from the inside, and wake the next. Doing it twice is harmless, and what an
+        interrupt has cut short is completed by the next call, the finaliser's at the latest."""
         state = self.state
         if state == FREE or self.generation != handles.generation:
             return
-        self.state = FREE  # no call stands between this and `try`: an interrupt cannot strand the lock
         sound = False
         try:
             sound = self._sound()
             if sound:
                 self.file.map[self.offset + STATE_IN_SLOT] = LEAVING
         finally:
+            self.state = LEAVING
             fcntl.fcntl(self.handle, fcntl.F_OFD_SETLK, UNLOCK_ALL)
             self._left(state, sound)
 
     def _sound(self) -> bool:
         """Whether the map can be touched."""
-        return os.lseek(self.handle, 0, os.SEEK_END) >= size_of(self.file.capacity)
+        return os.lseek(self.handle, 0, os.SEEK_END) >= self.file.size
 
     def _left(self, state: int, sound: bool) -> None:
         """The next may be in by now. Whoever linked itself to us before saw our byte locked, so the link is visible
         here; whoever comes later sees the byte free. The slot is given up last, so that nobody can have taken it, and
         the link with it, before we have read it."""
+        file = self.file
         if sound:
-            if COUNTER.unpack_from(self.file.map, COUNTER_AT)[0] > self.token + 1:
+            if file.words[NEXT] > self.token + 1:
                 self._ring_successor()
             if state == HELD:
-                self._remember_stay()
-            self.file.map[TAKEN_AT + self.number] = 0
+                stay, mean = time.time() - file.reals[self.offset // 8 + GRANTED_WORD], file.reals[MEAN_REAL]
+                file.reals[MEAN_REAL] = mean + _MEMORY * (stay - mean) if mean else stay
         if self.ear is not None:
             self.ear.forget(self.token, id(self))
-        self.file.give_back(self.handle)
+        if sound:
+            file.map[TAKEN_AT + self.number] = 0
+        self.state = FREE  # with no call since the line above: nobody else's slot can be given up by a second release
+        self.give_back()
+
+    def give_back(self) -> None:
+        """The descriptor, which holds no lock, is for the next contender."""
+        handle, self.handle = self.handle, -1
+        self.file.give_back(handle)
+
+    def abandon(self) -> None:
+        """Drop whatever the descriptor had locked, the doorway and the byte, by closing it."""
+        handle, self.handle = self.handle, -1
+        handles.close_handle(handle)
 
     async def release_async(self) -> None:
         """The same; leaving a file never waits."""
@@ -312,11 +331,6 @@ class Contender:
         raise Misuse(
             f"a {self.request.kind} cannot be transferred to {to!r}", hint="release it; the next in line gets it"
         )
-
-    def _remember_stay(self) -> None:
-        stay = time.time() - MEAN.unpack_from(self.file.map, self.offset + GRANTED_IN_SLOT)[0]
-        mean = MEAN.unpack_from(self.file.map, MEAN_AT)[0]
-        store(self.file.map, MEAN_AT, MEAN.pack(mean + _MEMORY * (stay - mean) if mean else stay))
 
     def _ring_successor(self) -> None:
         file = self.file
@@ -330,21 +344,21 @@ class Contender:
                     self.ringer.ring(slot.bell, slot.ticket)
                     rung += 1
             return
-        successor: int = SUCCESSOR.unpack_from(file.map, self.offset + SUCCESSOR_IN_SLOT)[0]
+        successor = file.halves[self.offset // 4 + SUCCESSOR_HALF]
         if not successor:
             return
-        offset = SLOTS_AT + (successor - 1) * SLOT_BYTES
-        if offset + SLOT_BYTES <= len(file.map):
-            bell, ticket = WAITS.unpack_from(file.map, offset + BELL_IN_SLOT)[0], WAITS.unpack_from(file.map, offset)[0]
-        else:  # the file has grown since we mapped it
-            raw = os.pread(self.handle, SLOT_BYTES, offset)
-            bell, ticket = WAITS.unpack_from(raw, BELL_IN_SLOT)[0], WAITS.unpack_from(raw, 0)[0]
-        self.ringer.ring(bell, ticket)
+        if successor > file.capacity:  # the file has grown since we mapped it
+            file.refresh(self.handle)
+        if successor <= file.capacity:
+            at = FIRST_WORD + (successor - 1) * SLOT_WORDS
+            self.ringer.ring(file.words[at + BELL_WORD], file.words[at + TICKET_WORD])
 
     def __del__(self) -> None:
         try:
             if self.state != FREE:
                 self.release()
+            if self.handle >= 0 and self.generation == handles.generation:
+                self.abandon()
         except Exception:  # noqa: S110  at the interpreter's end the kernel does it
             pass
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from vez.engines.base import Leader, Place, Request
@@ -34,7 +34,7 @@ from vez.engines.file.layout import (
     WAITING,
     store,
 )
-from vez.engines.file.tickets import Slot, TicketFile, doorway
+from vez.engines.file.tickets import Slot, TicketFile, doorway, enter
 from vez.engines.file.waiting import FileContender
 from vez.errors import Misuse, OwnershipLost
 
@@ -110,7 +110,7 @@ class Candidate(FileContender):
         self.observing = False
         self.ticket = 0
 
-    def enlist(self, owner: int, bell: Bell | None, wait: Callable[[], Bell] | None) -> bool:
+    def enlist(self, bell: Bell | None, wait: Callable[[], Bell] | None) -> bool:
         """Stand as a candidate; the doorway is ours."""
         file = self.file
         file.look(self.handle)
@@ -118,7 +118,7 @@ class Candidate(FileContender):
         leader, _ = LEADER.unpack_from(file.map, LEADER_AT)
         if leader and wait is None:
             return False
-        self._stand(owner, bell or (wait() if wait else None), OBSERVING if self.observing else WAITING)
+        self._stand(bell or (wait() if wait else None), OBSERVING if self.observing else WAITING)
         self.ticket = self.token
         settle(file, self.handle, self.ticket, self.ringer)
         return True
@@ -148,16 +148,15 @@ class Candidate(FileContender):
         if not ticket and self.observing:
             return False
         try:
-            fcntl.flock(self.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            enter(self.handle, 0)
+            settle(self.file, self.handle, self.ticket, self.ringer)
         except BlockingIOError:
             return False
-        try:
-            settle(self.file, self.handle, self.ticket, self.ringer)
         finally:
             fcntl.flock(self.handle, fcntl.LOCK_UN)
         return True
 
-    def watch(self) -> tuple[list[int], float]:
+    def watch(self) -> tuple[Sequence[int], float]:
         """The leader's process, and how long to sleep at most."""
         slot = self._leader_slot()
         if slot is None:
@@ -203,8 +202,8 @@ class Candidate(FileContender):
         if self.ear is None:
             with doorway(self.handle, file.where):
                 return self._transfer(to)
-        fcntl.flock(self.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)  # a loop must not stand still: the client tries again
         try:
+            enter(self.handle, 0)  # a loop must not stand still: the client tries again
             return self._transfer(to)
         finally:
             fcntl.flock(self.handle, fcntl.LOCK_UN)

@@ -72,7 +72,8 @@ class FileEngine(LocalEngine):
 
     def file(self, kind: str, name: str) -> TicketFile:
         """The file of a name, opened once."""
-        self._renew_if_forked()
+        if self.generation != handles.generation:
+            self._renew_if_forked()
         key = (kind, name)
         found = self._files.get(key)
         if found is not None:
@@ -108,11 +109,10 @@ class FileEngine(LocalEngine):
             file = self.file(request.kind, request.name)
             contender = _KINDS[request.kind](file, self.ringer, request, owner)
             contender.handle = file.handle()
-            if not enter(contender.handle, patience):
-                file.give_back(contender.handle)
-                return None
             try:
-                return self._through_doorway(contender, None, ear.open if wait else None)
+                return self._through_doorway(contender, patience, None, ear.open if wait else None)
+            except BlockingIOError:
+                return None
             except Gone:
                 self._forget(file)
 
@@ -124,45 +124,44 @@ class FileEngine(LocalEngine):
             contender.ear = listener
             contender.handle = file.handle()
             try:
-                fcntl.flock(contender.handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BaseException:
-                file.give_back(contender.handle)
-                raise
-            try:
-                return self._through_doorway(contender, listener.bell, listener.open if wait else None)
+                return self._through_doorway(contender, 0, listener.bell, listener.open if wait else None)
             except Gone:
                 self._forget(file)
 
     @staticmethod
     def _through_doorway(
-        contender: FileContender, bell: Bell | None, wait: Callable[[], Bell] | None
+        contender: FileContender, patience: float | None, bell: Bell | None, wait: Callable[[], Bell] | None
     ) -> FileContender | None:
+        """Nothing if it is not our turn and nobody wants to wait; `BlockingIOError` if the doorway stayed busy."""
         try:
             try:
-                enlisted = contender.enlist(contender.owner, bell, wait)
+                enter(contender.handle, patience)
+                enlisted = contender.enlist(bell, wait)
             finally:
                 fcntl.flock(contender.handle, fcntl.LOCK_UN)
             if enlisted:
                 return contender
-            contender.file.give_back(contender.handle)
+            contender.give_back()
             return None
+        except BlockingIOError:
+            contender.give_back()
+            raise
         except BaseException:
             if contender.state != FREE:
                 contender.release()
             else:
-                handles.close_handle(contender.handle)  # drops whatever it had locked
+                contender.abandon()
             raise
 
     def watch_election(self, request: Request, patience: float | None) -> Candidate:
         """Enlist an observer, who is rung at each change and elects when a leader has died, but never stands."""
         while True:
             observer = self._observer(request, None)
-            if not enter(observer.handle, patience):
-                observer.file.give_back(observer.handle)
-                raise busy_doorway(observer.file.where, patience or 0)
             try:
-                self._through_doorway(observer, None, ear.open)
+                self._through_doorway(observer, patience, None, ear.open)
                 return observer
+            except BlockingIOError:
+                raise busy_doorway(observer.file.where, patience or 0) from None
             except Gone:
                 self._forget(observer.file)
 
@@ -171,11 +170,8 @@ class FileEngine(LocalEngine):
         listener = self.loop_ear()
         while True:
             observer = self._observer(request, listener)
-            if not enter(observer.handle, 0):
-                observer.file.give_back(observer.handle)
-                raise BlockingIOError
             try:
-                self._through_doorway(observer, None, listener.open)
+                self._through_doorway(observer, 0, None, listener.open)
                 return observer
             except Gone:
                 self._forget(observer.file)
@@ -196,7 +192,7 @@ class FileEngine(LocalEngine):
         return found
 
     def before_waiting(self, waiting: Waiting, owner: int) -> bool:
-        if isinstance(waiting, Contender) and (held := self._held_here(owner)):
+        if ledger.knows(owner) and isinstance(waiting, Contender) and (held := self._held_here(owner)):
             return self.graph.refuse_cycle(waiting, owner, held)
         return True
 

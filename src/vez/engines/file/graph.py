@@ -48,14 +48,15 @@ class Graph:
             where = self.engine.path / _LOCK
             raise EngineUnavailable(f"cannot open {where}: {error.strerror}", hint="remove it") from error
         try:
-            if not enter(handle, 0):
-                return False
+            enter(handle, 0)
             file = waiting.file
             chain = self._chain(file.kind, file.name, owner, frozenset(), waiting.handle)
             if chain is None:
                 for holding in held:
                     holding.waits_for(key_of(file.kind, file.name))
                 return True
+        except BlockingIOError:
+            return False
         finally:
             handles.close_handle(handle)
         names = " and ".join(repr(holding.request.name) for holding in held)

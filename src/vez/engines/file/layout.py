@@ -80,6 +80,16 @@ def store(shared: mmap, at: int, packed: bytes) -> None:
     shared[at : at + len(packed)] = packed
 
 
+# The same map as numbers of eight and of four bytes: what every turn reads and writes, each in one piece.
+NEXT, COMPLEMENT, BROKEN_WORD, REVOKED_WORD = 1, 2, 3, 4
+MEAN_REAL = MEAN_AT // 8
+TAIL_HALF, CAPACITY_HALF = TAIL_AT // 4, CAPACITY_AT // 4
+SLOT_WORDS, SLOT_HALVES = SLOT_BYTES // 8, SLOT_BYTES // 4
+FIRST_WORD, FIRST_HALF = SLOTS_AT // 8, SLOTS_AT // 4
+TICKET_WORD, GRANTED_WORD, BELL_WORD, WAITS_WORD = 0, GRANTED_IN_SLOT // 8, BELL_IN_SLOT // 8, WAITS_IN_SLOT // 8
+PID_HALF, NAMESPACE_HALF, SUCCESSOR_HALF = 12, 13, SUCCESSOR_IN_SLOT // 4
+
+
 def size_of(capacity: int) -> int:
     """The bytes of a file with so many slots."""
     return SLOTS_AT + capacity * SLOT_BYTES

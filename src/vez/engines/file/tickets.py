@@ -25,9 +25,9 @@ from vez.engines import handles
 from vez.engines.file.layout import (
     ALL,
     BOOT_AT,
-    BROKEN,
-    BROKEN_AT,
+    BROKEN_WORD,
     CAPACITY_AT,
+    CAPACITY_HALF,
     COUNTER,
     COUNTER_AT,
     DURABLE,
@@ -60,7 +60,6 @@ from vez.errors import EngineUnavailable
 
 FLOCK = struct.Struct("hhqqi0q")  # struct flock of 64-bit Linux
 UNLOCK_ALL = FLOCK.pack(fcntl.F_UNLCK, os.SEEK_SET, 0, 0, 0)
-_UNLOCKED = struct.pack("h", fcntl.F_UNLCK)
 _POOL = 4
 """Idle descriptors kept for a name."""
 _DOORWAY_PAUSE = 0.0002
@@ -74,30 +73,35 @@ class Gone(Exception):
     """The file was removed from the directory while it was in use; open the new one."""
 
 
-def enter(handle: int, patience: float | None) -> bool:
-    """Go into the doorway; False if it stayed busy for so long (somebody was paused in it)."""
+def enter(handle: int, patience: float | None) -> None:
+    """Go into the doorway; `BlockingIOError` if it stayed busy for so long (somebody was paused in it).
+
+    Call it inside the `try` whose `finally` leaves: an interrupt may strike when the doorway is ours already and this
+    function has not returned yet. Leaving without having entered is harmless."""
     if patience is None:
         fcntl.flock(handle, fcntl.LOCK_EX)
-        return True
+        return
     deadline = 0.0
     while True:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
+            return
         except BlockingIOError:
             now = time.monotonic()
             deadline = deadline or now + patience
             if now >= deadline:
-                return False
+                raise
             time.sleep(_DOORWAY_PAUSE)
 
 
 @contextlib.contextmanager
 def doorway(handle: int, where: str, patience: float = PATIENCE) -> Iterator[None]:
     """Inside it, or an error after so many seconds."""
-    if not enter(handle, patience):
-        raise busy_doorway(where, patience)
     try:
+        try:
+            enter(handle, patience)
+        except BlockingIOError:
+            raise busy_doorway(where, patience) from None
         yield
     finally:
         fcntl.flock(handle, fcntl.LOCK_UN)
@@ -150,6 +154,7 @@ class TicketFile:
         self.closed = False
         self.reserved = 0  # tickets below it may be issued; what the file says may be higher, never lower
         self.capacity = 0
+        self.size = 0
         self.map: mmap.mmap
         self._create_if_missing()
         handle = self.handle()
@@ -242,11 +247,13 @@ class TicketFile:
             handles.close_handle(source)
         # The map first: a thread that sees the old capacity with the new map is safe, the reverse is not.
         self.map = made
-        self.capacity = capacity
+        view = memoryview(made)
+        self.words, self.halves, self.reals = view.cast("Q"), view.cast("I"), view.cast("d")
+        self.capacity, self.size = capacity, size_of(capacity)
 
     def refresh(self, handle: int) -> None:
         """Map the slots that another process has added."""
-        if TAIL.unpack_from(self.map, CAPACITY_AT)[0] != self.capacity:
+        if self.halves[CAPACITY_HALF] != self.capacity:
             self._remap(handle)
 
     def _first_of_boot(self, handle: int, boot: bytes) -> None:
@@ -273,7 +280,7 @@ class TicketFile:
     def refuse_truncated(self, handle: int) -> None:
         """To be asked before the map is touched outside the doorway: reading behind the file's end is SIGBUS."""
         size = os.lseek(handle, 0, os.SEEK_END)
-        if size < size_of(self.capacity):
+        if size < self.size:
             raise damaged(self.where, f"it was truncated to {size} bytes while in use")
 
     def removed(self, handle: int) -> bool:
@@ -293,7 +300,7 @@ class TicketFile:
         facts = os.fstat(handle)
         if facts.st_nlink == 0:
             raise Gone
-        if facts.st_size < size_of(self.capacity):
+        if facts.st_size < self.size:
             raise damaged(self.where, f"it was truncated to {facts.st_size} bytes while in use")
         magic, upcoming, complement, broken, _, tail, capacity = HEAD.unpack_from(self.map, 0)
         if magic != MAGIC:
@@ -384,7 +391,7 @@ class TicketFile:
         if low >= high:
             return None
         raw = fcntl.fcntl(handle, fcntl.F_OFD_GETLK, FLOCK.pack(mode, os.SEEK_SET, low, high - low, 0))
-        if raw[:2] == _UNLOCKED:
+        if raw[0] == fcntl.F_UNLCK:
             return None
         found: int = FLOCK.unpack(raw)[2]
         return found
@@ -405,7 +412,7 @@ class TicketFile:
 
     def broken_below(self) -> int:
         """Tickets below this one are void."""
-        broken: int = BROKEN.unpack_from(self.map, BROKEN_AT)[0]
+        broken: int = self.words[BROKEN_WORD]
         return broken
 
     def limit(self) -> int:

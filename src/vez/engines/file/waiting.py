@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import time
 
-from vez.engines.base import Request
-from vez.engines.file.bell import Ear, Ringer
+from vez.engines.file.bell import Ear
 from vez.engines.file.contender import Contender
-from vez.engines.file.tickets import TicketFile
 from vez.engines.local import ledger
 
 ear = Ear()
@@ -16,18 +14,15 @@ ear = Ear()
 class FileContender(Contender):
     """A contender with the two ways to listen."""
 
-    __slots__ = ("owner",)
-
-    def __init__(self, file: TicketFile, ringer: Ringer, request: Request, owner: int) -> None:
-        super().__init__(file, ringer, request)
-        self.owner = owner
+    __slots__ = ()
 
     def listen(self, seconds: float) -> None:
         """Block this thread until something may have changed."""
-        if ear.drain() or self.relink():
+        if (ear.rung and ear.drain()) or self.relink():
             return
         processes, longest = self.watch()
-        ended = ear.listen(processes, min(seconds, longest))
+        self.slept = True
+        ended = ear.listen(processes, seconds if seconds < longest else longest)
         if ended:
             self.ended = self.ended | ended
 
@@ -36,14 +31,15 @@ class FileContender(Contender):
         if self.relink() or self.ear is None:
             return
         processes, longest = self.watch()
+        self.slept = True
         ended = await self.ear.listen(self.token, processes, min(seconds, longest))
         if ended:
             self.ended = self.ended | ended
 
     def wake(self) -> None:
         """Ring our own bell."""
-        if not self._sound():
-            return  # it looks by itself soon enough
+        if self.handle < 0 or not self._sound():
+            return  # it has left already, or looks by itself soon enough
         slot = self.file.slot(self.number)
         self.ringer.ring(slot.bell, slot.ticket)
 

@@ -1,0 +1,176 @@
+"""The contract under Ctrl-C: a request that is interrupted leaves nothing behind, wherever it was.
+
+The interpreter runs the handlers of signals when a function begins and after each call of a function written in C,
+so those are the points at which `KeyboardInterrupt` can appear. Each of them is tried, one after the other.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from vez.client import Client, Lock, connect
+from vez.engines.base import Kind
+from vez.errors import LockTimeout
+
+_MOST = 5000
+"""Points at most: a request that has more goes round in circles."""
+
+
+class _Strike:
+    """Raises `KeyboardInterrupt` at the point with this number."""
+
+    def __init__(self, point: int) -> None:
+        self.left = point
+
+    def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
+        if event in ("call", "c_return"):
+            self.left -= 1
+            if self.left < 0:
+                sys.setprofile(None)
+                raise KeyboardInterrupt
+
+
+def interrupted_at(point: int, work: Callable[[], object]) -> bool:
+    """Do the work, interrupted at one point; False if it has no more than so many. In a finaliser an interrupt is seen
+    by nobody, as in any program, and the work goes on."""
+    strike = _Strike(point)
+    try:
+        sys.setprofile(strike)
+        work()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        sys.setprofile(None)
+    return strike.left < 0
+
+
+class _Holder:
+    """Somebody else who is inside, in a thread that nobody interrupts."""
+
+    def __init__(self, url: str, elsewhere: ThreadPoolExecutor, request: Callable[[Client], Lock]) -> None:
+        self._elsewhere = elsewhere
+        self._client = connect(url)
+        self._grant = elsewhere.submit(lambda: request(self._client).acquire()).result()
+
+    def let_go(self) -> None:
+        """Leave; twice is harmless."""
+        strike = sys.getprofile()
+        sys.setprofile(None)
+        self._elsewhere.submit(self._grant.release).result()
+        sys.setprofile(strike)
+
+    def close(self) -> None:
+        """Leave for good."""
+        self.let_go()
+        self._client.close()
+
+
+_each_kind = pytest.mark.parametrize("kind", ["lock", "semaphore", "election"])
+_unseen = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
+
+class InterruptConformance:
+    """Interrupts at every point of a request, one that waits and one that does not."""
+
+    @pytest.fixture
+    def url(self) -> str:
+        """The engine under test."""
+        raise NotImplementedError("give the suite a `url` fixture")
+
+    @pytest.fixture
+    def client(self, url: str) -> Iterator[Client]:
+        """A client of the thread that is interrupted."""
+        with connect(url) as made:
+            yield made
+
+    @pytest.fixture
+    def elsewhere(self) -> Iterator[ThreadPoolExecutor]:
+        """Another thread."""
+        with ThreadPoolExecutor(1) as pool:
+            yield pool
+
+    @_each_kind
+    @_unseen
+    def test_at_every_point_of_a_turn(
+        self, url: str, client: Client, elsewhere: ThreadPoolExecutor, kind: Kind
+    ) -> None:
+        def turn() -> None:
+            with _request(client, kind):
+                pass
+
+        def once(point: int) -> bool:
+            return interrupted_at(point, turn)
+
+        self._try_all(url, elsewhere, kind, once)
+
+    @_each_kind
+    @_unseen
+    def test_at_every_point_of_a_wait(
+        self, url: str, client: Client, elsewhere: ThreadPoolExecutor, kind: Kind
+    ) -> None:
+        """The holder leaves at the waiter's first look at its place, so the waiter gets in if it is not struck."""
+
+        def once(point: int) -> bool:
+            holder = _Holder(url, elsewhere, lambda other: _request(other, kind))
+
+            def turn() -> None:
+                with _request(client, kind, on_wait=lambda place: holder.let_go()):
+                    pass
+
+            struck = interrupted_at(point, turn)
+            holder.close()
+            return struck
+
+        self._try_all(url, elsewhere, kind, once)
+
+    @_each_kind
+    @_unseen
+    def test_at_every_point_of_a_wait_in_vain(
+        self, url: str, client: Client, elsewhere: ThreadPoolExecutor, kind: Kind
+    ) -> None:
+        def turn() -> None:
+            with suppress(LockTimeout), _request(client, kind, 0.002):
+                raise AssertionError("let in while another was inside")
+
+        def once(point: int) -> bool:
+            holder = _Holder(url, elsewhere, lambda other: _request(other, kind))
+            struck = interrupted_at(point, turn)
+            holder.close()
+            return struck
+
+        self._try_all(url, elsewhere, kind, once)
+
+    def _try_all(self, url: str, elsewhere: ThreadPoolExecutor, kind: Kind, once: Callable[[int], bool]) -> None:
+        assert not once(_MOST), f"a request with more than {_MOST} calls"
+        for point in range(_MOST):
+            if not once(point):
+                break
+            gc.collect(0)
+            assert elsewhere.submit(_can_be_had, url, kind).result(), (
+                f"struck at call {point}, it left the {kind} taken"
+            )
+        assert point > 10, "nothing was interrupted"
+        assert not once(_MOST), "it could be had no more by the one who was interrupted"
+
+
+def _request(client: Client, kind: Kind, timeout: float = 5.0, **options: Any) -> Lock:
+    if kind == "semaphore":
+        return client.semaphore("interrupts", 1, timeout=timeout, **options)
+    if kind == "election":
+        return client.election("interrupts", timeout=timeout, **options)
+    return client.lock("interrupts", timeout=timeout, **options)
+
+
+def _can_be_had(url: str, kind: Kind) -> bool:
+    with connect(url) as other, suppress(LockTimeout), _request(other, kind, 1.0):
+        seen = other.inspect("interrupts", kind)
+        return len(seen.holders) == 1 and not seen.queue
+    return False
