@@ -24,6 +24,7 @@ from vez.check.store import Numbers, Words, distinct
 from vez.check.symmetry import Symmetry
 from vez.core.assumptions import Property
 
+SMALLEST = 1 << 10
 ENOUGH = 1 << 14
 """States that are worth expanding before the ones found last are stored."""
 
@@ -142,7 +143,8 @@ class Search:
         while True:
             if not self._enough(frontier) and self._settle(overlap, frontier):
                 return
-            low, high = frontier.low, frontier.end_of_batch(BATCH)
+            room = self.limits.states - frontier.known  # small batches near the limit, so as not to go far beyond it
+            low, high = frontier.low, frontier.end_of_batch(max(SMALLEST, min(BATCH, room)))
             if low == high:
                 return
             expanded = self.packed.retry(partial(self._expand, low, high))
