@@ -15,7 +15,7 @@ from vez.check.liveness import Liveness
 from vez.check.model import Model, State
 from vez.check.search import Search
 from vez.check.symmetry import Symmetry
-from vez.core import Assumption, Io, Message, Mutex, Ring
+from vez.core import Assumption, Election, Io, Message, Mutex, Ring
 from vez.core.assumptions import Property
 from vez.errors import Misuse
 from vez.properties import Status
@@ -50,6 +50,55 @@ class TwoTokens(Mutex):
     def on_done(self, io: Io) -> None:
         self.wanting = False
         io.send(io.right, Token())
+
+
+class Ball(Message):
+    """Thrown to and fro, for ever."""
+
+
+class Ignored(Mutex):
+    """Two play ball and nobody sees it; the others walk in without asking, if they are ever looked at."""
+
+    name = "ignored"
+    assumes = (Assumption.FIFO,)
+
+    def on_start(self, io: Io) -> None:
+        if io.me == 1:
+            io.send(2, Ball())
+
+    def on_ball(self, message: Ball, sender: int, io: Io) -> None:
+        io.send(sender, message)
+
+    def on_want(self, io: Io) -> None:
+        if io.me > 2:
+            io.enter()
+
+    def on_done(self, io: Io) -> None:
+        """Nothing to give back."""
+
+
+class Reign(Message):
+    """Begin, or end, to lead."""
+
+    begin: bool
+
+
+class ShortReigns(Election):
+    """Whoever is told to lead is told to resign next: only in some orders do two lead at once."""
+
+    name = "short-reigns"
+    assumes = (Assumption.FIFO,)
+
+    def on_start(self, io: Io) -> None:
+        for peer in io.peers if io.me == 3 else ():
+            io.send(peer, Reign(True))
+            io.send(peer, Reign(False))
+
+    def on_reign(self, message: Reign, sender: int, io: Io) -> None:
+        io.elected(io.me if message.begin else sender)
+
+    def on_elect(self, io: Io) -> None:
+        """Nobody is asked."""
 
 
 CASES: list[tuple[str, int, dict[str, Any], int, int]] = [
@@ -88,6 +137,18 @@ def test_a_violation_survives_the_reduction() -> None:
     for reduce in (False, True):
         report = check(chosen, ("exclusion",), reduce=reduce)
         assert report.verdicts[0].status is Status.BROKEN
+
+
+def test_nobody_is_ignored_for_ever() -> None:
+    chosen = Configuration(Scenario(algorithm="ignored", n=4), Ignored)
+    full, part = (Search(Model(chosen), (Property.EXCLUSION,), reduce=reduce).run() for reduce in (False, True))
+    assert full.broken.keys() == part.broken.keys() == {Property.EXCLUSION}
+
+
+def test_what_can_be_seen_is_tried_in_every_order() -> None:
+    chosen = Configuration(Scenario(algorithm="short-reigns", n=3), ShortReigns)
+    full, part = (Search(Model(chosen), (Property.UNIQUENESS,), reduce=reduce).run() for reduce in (False, True))
+    assert full.broken.keys() == part.broken.keys() == {Property.UNIQUENESS}
 
 
 def test_liveness_is_judged_only_where_the_reduced_graph_can_tell() -> None:

@@ -78,21 +78,54 @@ class DrawnOnARing(Drawn):
         io.send(io.right, Note(kind, hops))
 
 
+class DrawnForEver(DrawnOnARing):
+    """Messages go on for ever and leaders may resign, so that runs are endless and violations pass."""
+
+    name = "drawn-for-ever"
+
+    def on_elect(self, io: Io) -> None:
+        self._act(self._draw(5, io.me, 5), io)
+        if self._draw(6, io.me, 2):
+            self._send(self._draw(7, io.me, 3), 0, io)
+
+    def on_note(self, message: Note, sender: int, io: Io) -> None:
+        self._act(self._draw(1, message.kind, 5), io)
+        if message.kind == self._draw(9, io.me, 3):
+            self.leads = False
+        self._send(self._draw(2, message.kind + io.me, 3), 0, io)
+
+
+@pytest.mark.parametrize("fifo", [True, False])
+@pytest.mark.parametrize("n", [2, 3])
+def test_every_violation_survives_in_endless_runs(n: int, fifo: bool) -> None:
+    saved = broken = endless = 0
+    for seed in range(25):
+        scenario = Scenario(algorithm="drawn-for-ever", n=n, parameters={"seed": seed}, network=Network(fifo=fifo))
+        full, part = _both(Configuration(scenario, DrawnForEver))
+        if part is None:
+            continue
+        assert ends_of(full) == ends_of(part), seed
+        assert full.broken.keys() == part.broken.keys(), seed
+        assert _endless(full) == Liveness(part).may_be_endless, seed
+        saved += part.packed.store.count < full.packed.store.count
+        broken += bool(full.broken)
+        endless += _endless(full)
+    assert min(saved, endless) > 10
+    assert broken
+
+
 @pytest.mark.parametrize("fifo", [True, False])
 @pytest.mark.parametrize(("algorithm", "n"), [(Drawn, 3), (DrawnOnARing, 3), (DrawnOnARing, 4)])
 def test_every_end_and_every_violation_survives(algorithm: type[Drawn], n: int, fifo: bool) -> None:
     saved = compared = broken = 0
     for seed in range(25):
         scenario = Scenario(algorithm=algorithm.name, n=n, parameters={"seed": seed}, network=Network(fifo=fifo))
-        chosen = Configuration(scenario, algorithm)
-        limits, properties = Limits(states=MOST_STATES), (Property.UNIQUENESS, Property.STABILITY)
-        full = Search(_watched(chosen), properties, limits=limits).run()
-        if full.stopped:
+        full, part = _both(Configuration(scenario, algorithm))
+        if part is None:
             continue
-        part = Search(_watched(chosen), properties, reduce=True).run()
         assert ends_of(full) == ends_of(part), seed
         assert full.broken.keys() == part.broken.keys(), seed
-        assert bool(len(Graph.of(full).core().source)) == Liveness(part).may_be_endless, seed
+        assert _endless(full) == Liveness(part).may_be_endless, seed
         assert part.packed.store.count <= full.packed.store.count, seed
         compared += 1
         broken += bool(full.broken)
@@ -101,5 +134,16 @@ def test_every_end_and_every_violation_survives(algorithm: type[Drawn], n: int, 
     assert 0 < broken < compared
 
 
+def _both(configuration: Configuration) -> tuple[Search, Search | None]:
+    """The whole search and the reduced one, or nothing where the whole is too large."""
+    properties = (Property.UNIQUENESS, Property.STABILITY)
+    whole = Search(_watched(configuration), properties, limits=Limits(states=MOST_STATES)).run()
+    return whole, None if whole.stopped else Search(_watched(configuration), properties, reduce=True).run()
+
+
 def _watched(configuration: Configuration) -> Model:
     return Model(configuration, Watch((Property.STABILITY,)))
+
+
+def _endless(search: Search) -> bool:
+    return bool(len(Graph.of(search).core().source))
