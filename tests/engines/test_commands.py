@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import vez
+from vez.errors import LockTimeout
 from vez.testing import eventually
 
 Start = Callable[..., subprocess.Popen[str]]
@@ -162,6 +163,35 @@ def test_killed_vez_run_takes_its_command_along(start: Start, client: vez.Client
     assert client.lock("x").acquire(10).token > 0
 
 
+@pytest.mark.parametrize(("words", "kind"), [((), "lock"), (("--leader",), "election")])
+def test_what_a_killed_vez_run_leaves_behind_keeps_the_turn(
+    start: Start, client: vez.Client, words: tuple[str, ...], kind: Any
+) -> None:
+    script = "sleep 1000 & echo $! $$; wait"
+    process = start("run", "x", *words, "--", "sh", "-c", script)
+    assert process.stdout is not None
+    left, command = map(int, process.stdout.readline().split())
+    process.kill()
+    eventually(lambda: not _running(command), "the command's end")
+    assert _running(left)
+    request = client.election("x") if kind == "election" else client.lock("x")
+    with pytest.raises(LockTimeout):
+        request.acquire(0.2)
+    os.kill(left, signal.SIGKILL)
+    request.acquire(10).release()
+
+
+def test_what_left_the_group_of_a_command_that_ended_does_not_keep_the_turn(start: Start, client: vez.Client) -> None:
+    script = "setsid sh -c 'echo $$; exec sleep 1000 > /dev/null 2>&1' & read line"
+    process = start("run", "x", "--", "sh", "-c", script)
+    assert process.stdout is not None
+    daemon = int(process.stdout.readline())
+    assert finish(process, "\n")[0] == 0
+    client.lock("x").acquire(10).release()
+    assert _running(daemon)
+    os.kill(daemon, signal.SIGKILL)
+
+
 def test_semaphore_and_shared(start: Start, client: vez.Client) -> None:
     for words, kind in ((("--semaphore", "2"), "semaphore"), (("--shared",), "lock")):
         two = [start("run", "x", *words, "--", "sh", "-c", "echo in; read line") for _ in range(2)]
@@ -181,6 +211,24 @@ def test_leader_runs_again_when_elected_again(start: Start, client: vez.Client) 
     assert int(process.stdout.readline()) > first
     process.terminate()
     assert finish(process)[0] == 143
+
+
+def test_a_leader_deposed_before_it_knew_stands_again(start: Start, client: vez.Client) -> None:
+    def queue() -> list[int]:
+        return [who.pid for who in client.inspect("x", "election").queue]
+
+    with client.election("x", label="first"):
+        command = ("sh", "-c", "echo $VEZ_TOKEN; exec sleep 1000")
+        process = start("run", "x", "--leader", "--kill-after", "0", "--", *command)
+        eventually(lambda: queue() == [process.pid], "a candidate")
+        process.send_signal(signal.SIGSTOP)
+    assert next(client.election("x").observe()) is not None  # whoever looks elects
+    assert client.break_lock("x", "it stands still", "election") is not None
+    with client.election("x", label="other", timeout=10) as other:
+        process.send_signal(signal.SIGCONT)
+        eventually(lambda: queue() == [process.pid], "a candidate again")
+    assert process.stdout is not None
+    assert int(process.stdout.readline()) > other.term
 
 
 def test_events_as_json(start: Start, client: vez.Client) -> None:

@@ -70,6 +70,10 @@ class Grant:
         """Return when it is lost."""
         await self._loss.wait()
 
+    def lifeline(self) -> int | None:
+        """A descriptor for a child process that should keep this should we be killed; to be closed by the caller."""
+        return self._holding.lifeline()
+
     async def release(self) -> None:
         """Let go; the next in line is woken. Doing it twice is harmless."""
         self.released = True

@@ -1,4 +1,5 @@
-"""A child process whose life is bound to a grant: signals go to it, loss ends it, and it dies with us."""
+"""A child process whose life is bound to a grant: signals go to it, loss ends it, it dies with us, and the grant
+lasts as long as anything that it started, should we be killed."""
 
 from __future__ import annotations
 
@@ -64,15 +65,19 @@ class Child:
     def _start(self, grant: Grant) -> subprocess.Popen[bytes]:
         environment = {**os.environ, "VEZ_LOCK": grant.name, "VEZ_TOKEN": str(grant.token)}
         environment[HELD] = self.held(grant.token)
-        parent = os.getpid()
+        parent, lifeline = os.getpid(), grant.lifeline()
         try:
             return subprocess.Popen(  # noqa: S603
-                self.command, env=environment, process_group=0, preexec_fn=lambda: _die_with(parent)
-            )
+                self.command, env=environment, process_group=0, preexec_fn=lambda: _die_with(parent),
+                pass_fds=() if lifeline is None else (lifeline,),
+            )  # fmt: skip
         except FileNotFoundError as error:
             raise NotFound(f"there is no command {self.command[0]!r}") from error
         except OSError as error:
             raise NotExecutable(f"cannot run {self.command[0]!r}: {error.strerror}") from error
+        finally:
+            if lifeline is not None:
+                os.close(lifeline)
 
     async def _end(self, process: subprocess.Popen[bytes], ended: asyncio.Task[int]) -> None:
         """TERM to the group, then KILL."""
@@ -195,7 +200,8 @@ _library = ctypes.CDLL(None, use_errno=True)
 
 
 def _die_with(parent: int) -> None:
-    """In the child: if `vez run` itself is killed its lock is free at once, so its command must not go on. The signal
+    """In the child: if `vez run` itself is killed nobody passes on signals or loss, so its command must not go on. What
+    the command has started may; it has the lifeline, so the lock is free only when all of that has ended. The signal
     comes only if the parent ends after it was asked for, so look whether it was there until then."""
     _library.prctl(_SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:

@@ -122,6 +122,10 @@ class Holding(Protocol):
     def transfer(self, to: str) -> int:
         """Hand a leadership to the candidate with this label; its new term."""
 
+    def lifeline(self) -> int | None:
+        """A copy of the descriptor on which it depends, for a child that should keep it should we die; the caller's to
+        close. Nothing where an engine has none: then it goes with us."""
+
 
 class Engine(ABC):
     """A place where turns are kept."""

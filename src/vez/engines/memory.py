@@ -223,6 +223,9 @@ class MemoryContender:
         """The same."""
         self.release()
 
+    def lifeline(self) -> None:
+        """There is none: what is in memory ends with the process."""
+
     def transfer(self, to: str) -> int:
         """Hand the leadership to a candidate."""
         with self.space.lock:

@@ -326,6 +326,10 @@ class Contender:
         """The same; leaving a file never waits."""
         self.release()
 
+    def lifeline(self) -> int | None:
+        """A copy of our descriptor: the byte stays locked until the last copy is closed, or we unlock it."""
+        return os.dup(self.handle) if self.why_lost() is None else None
+
     def transfer(self, to: str) -> int:
         """Only leaderships can be handed over."""
         raise Misuse(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import os
+import resource
 import struct
 import threading
 from collections import OrderedDict
@@ -43,8 +44,12 @@ from vez.engines.file.waiting import FileContender, ear
 from vez.engines.local import LocalEngine, Waiting, ledger
 from vez.errors import EngineUnavailable
 
-_FILES_KEPT = 128
-"""Names whose files stay mapped when nobody in this process uses them; two descriptors each."""
+
+def _files_kept() -> int:
+    """Names whose files stay mapped when nobody in this process uses them; with two descriptors each, a quarter of what
+    the process may open."""
+    allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return 4096 if allowed == resource.RLIM_INFINITY else max(32, min(4096, allowed // 8))
 
 
 def open_engine(url: str) -> FileEngine:
@@ -68,6 +73,7 @@ class FileEngine(LocalEngine):
         self.graph = Graph(self)
         self._waiting = []
         self._files: OrderedDict[tuple[str, str], TicketFile] = OrderedDict()
+        self._files_kept = _files_kept()
         self._ears: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopEar] = WeakKeyDictionary()
 
     def file(self, kind: str, name: str) -> TicketFile:
@@ -82,7 +88,7 @@ class FileEngine(LocalEngine):
         with self._mutex:
             if key not in self._files:
                 self._files[key] = TicketFile(self.directory, str(self.path), kind, name)
-                if len(self._files) > _FILES_KEPT:
+                if len(self._files) > self._files_kept:
                     self._files.popitem(last=False)[1].close()
             return self._files[key]
 

@@ -17,6 +17,7 @@ import os
 import struct
 import time
 import zlib
+from functools import lru_cache
 from mmap import mmap
 from pathlib import Path
 
@@ -100,6 +101,7 @@ def now_ticket() -> int:
     return max(1, int((time.time() - EPOCH) * 1_000_000))
 
 
+@lru_cache(maxsize=1)
 def boot_id() -> bytes:
     """Which boot of the machine this is."""
     text = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
