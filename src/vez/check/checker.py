@@ -96,13 +96,16 @@ def check(
     reduce: bool = False,
     symmetry: bool = False,
     pictures: bool = True,
+    workers: int = 0,
 ) -> Report:
     """Explore a configuration and judge it."""
     names = properties_of(configuration, properties)
     observed = tuple(name for name in names if name in KINDS)
     bound = getattr(configuration.algorithm, "bypass_bound", None)
     model = Model(configuration, Watch(observed, bound) if observed else None)
-    search = Search(model, names, limits=limits, watch=watch, first=first, reduce=reduce, symmetry=symmetry).run()
+    search = Search(
+        model, names, limits=limits, watch=watch, first=first, reduce=reduce, symmetry=symmetry, workers=workers
+    ).run()
     liveness = Liveness(search)
     verdicts, examples = [], {}
     for name in names:
