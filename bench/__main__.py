@@ -10,7 +10,10 @@ from pathlib import Path
 
 def main() -> int:
     """Run each benchmark's `main()`; every one prints what it measured and against what."""
-    known = sorted(info.name for info in pkgutil.iter_modules([str(Path(__file__).parent)]) if info.name != "__main__")
+    here = pkgutil.iter_modules([str(Path(__file__).parent)])
+    known = sorted(
+        info.name for info in here if info.name != "__main__" and not info.ispkg
+    )  # a package is a part of one
     wanted = sys.argv[1:] or known
     for name in wanted:
         if name not in known:

@@ -1,9 +1,10 @@
 """Locks for programs on one machine: vez beside what people pick today, with real servers, in one run.
 
-Clients and servers are pinned: clients to the first core, servers to the last, in the uncontended part; in the
-contended part everything shares all cores, as it would. Placement alone changes a loopback round trip severalfold,
-so numbers of two runs on different machines cannot be compared; ratios within one run can. Contended, what counts is
-hand-overs between processes: one that takes the lock again and again has handed nothing over.
+Clients and servers are pinned. Servers are on the last core throughout. One client alone is on the first core; of many,
+each is pinned to a core, by turns, so that the scheduler's guesses do not decide; and once more they are left where the
+scheduler puts them, as in most programs. Placement alone changes a loopback round trip severalfold, so numbers of two
+runs on different machines cannot be compared; ratios within one run can. Contended, what counts is hand-overs between
+processes: one that takes the lock again and again has handed nothing over.
 """
 
 from __future__ import annotations
@@ -148,12 +149,15 @@ def uncontended(kinds: list[str], where: dict[str, str]) -> None:
 # Contended: hand-overs
 
 
-def contend(kind: str, where: dict[str, str], me: int, board: str, answer: Connection) -> None:
+def contend(kind: str, where: dict[str, str], me: int, board: str, core: int | None, answer: Connection) -> None:
     """Take turns until the time is up; count the turns, and those that came from another process."""
+    if core is not None:
+        os.sched_setaffinity(0, {core})
     take = taker(kind, where)
     with Path(board).open("r+b") as file, mmap(file.fileno(), 4096) as shared:
         answer.send("ready")
-        until = answer.recv()
+        begin, until = answer.recv()
+        time.sleep(max(0.0, begin - time.monotonic()))  # all at once: whoever starts early is served more often
         turns = hand_overs = 0
         while time.monotonic() < until:
             with take():
@@ -163,33 +167,37 @@ def contend(kind: str, where: dict[str, str], me: int, board: str, answer: Conne
         answer.send((turns, hand_overs))
 
 
-def contended(kinds: list[str], where: dict[str, str], count: int) -> None:
-    """So many processes at one lock."""
-    print(
-        f"contended, {count} processes                    hand-overs/s   turns/s   least served / most   vez file: is"
-    )
+def contended(kinds: list[str], where: dict[str, str], count: int, cores: list[int] | None) -> None:
+    """So many processes at one lock, each pinned to one of the cores, or to none."""
+    placed = "not pinned" if cores is None else "pinned by turns"
+    title = f"contended, {count} processes, {placed}"
+    print(f"{title:42} hand-overs/s   turns/s   least served / most   vez file: is")
     rates: dict[str, float] = {}
     for kind in kinds:
         board = f"{where['folder']}/board"
         Path(board).write_bytes(bytes(4096))
         pipes = [SPAWN.Pipe() for _ in range(count)]
         processes = [
-            SPAWN.Process(target=contend, args=(kind, where, number + 1, board, pipe[1]), daemon=True)
+            SPAWN.Process(
+                target=contend,
+                args=(kind, where, number + 1, board, cores[number % len(cores)] if cores else None, pipe[1]),
+                daemon=True,
+            )
             for number, pipe in enumerate(pipes)
         ]
         for process in processes:
             process.start()
         for pipe in pipes:
             pipe[0].recv()
-        until = time.monotonic() + CONTENDED_SECONDS
+        begin = time.monotonic() + 0.2
         for pipe in pipes:
-            pipe[0].send(until)
+            pipe[0].send((begin, begin + CONTENDED_SECONDS))
         results = [pipe[0].recv() for pipe in pipes]
         for process in processes:
             process.join()
         turns = [turn for turn, _ in results]
         rates[kind] = sum(over for _, over in results) / CONTENDED_SECONDS
-        fairness = f"{min(turns)} / {max(turns)}"
+        fairness = f"{min(turns)} / {max(turns)} = {min(turns) / max(1, max(turns)):.2f}"
         ratio = rates["vez file:"] / rates[kind] if rates[kind] else float("inf")
         total = sum(turns) / CONTENDED_SECONDS
         print(f"  {kind:40} {rates[kind]:14,.0f} {total:9,.0f} {fairness:>21} {ratio:10.2f} ×", flush=True)
@@ -298,7 +306,7 @@ def growth(folder: str) -> None:
 def main() -> None:
     """All parts."""
     cores = sorted(os.sched_getaffinity(0))
-    print(f"{len(cores)} cores; uncontended: clients on core {cores[0]}, servers on core {cores[-1]}; contended: all")
+    print(f"{len(cores)} cores; servers on core {cores[-1]}; one client on core {cores[0]}, many as each table says")
     files = ["vez file:", "flock(2)", "portalocker", "tooz file", "filelock"]
     with tempfile.TemporaryDirectory(prefix="vez-bench-") as folder, ExitStack() as stack:
         where, servers = {"folder": folder}, []
@@ -313,7 +321,8 @@ def main() -> None:
                 print(f"without {kind}: {error}", file=sys.stderr)
         uncontended([*files, "vez memory:", *servers], where)
         for count in (8, 32):
-            contended(["vez file:", "filelock", *servers], where, count)
+            contended(["vez file:", "filelock", *servers], where, count, cores)
+            contended(["vez file:", *servers], where, count, None)
         takeover(
             ["vez file:", "flock(2)", "portalocker", "filelock", *[s for s in servers if s.startswith("psy")]], where
         )

@@ -1,16 +1,18 @@
-/* Dolev, Klawe and Rodeh on a ring of eight, everybody starts, FIFO channels.
-   Every handler of src/vez/algorithms/election/dolev_klawe_rodeh.py is one atomic step. The identifiers stand in
-   the order 5 1 8 3 6 2 7 4. */
+/* Dolev, Klawe and Rodeh on a ring, everybody starts, FIFO channels.
+   Every handler of src/vez/algorithms/election/dolev_klawe_rodeh.py is one atomic step. Unless the benchmark says
+   otherwise there are eight processes, whose identifiers stand in the order 5 1 8 3 6 2 7 4. */
+#ifndef N
 #define N 8
+#define IDENTIFIER ((_pid == 0) * 5 + (_pid == 1) * 1 + (_pid == 2) * 8 + (_pid == 3) * 3 + (_pid == 4) * 6 + (_pid == 5) * 2 + (_pid == 6) * 7 + (_pid == 7) * 4)
+#endif
 #define IDLE 0
 #define ACTIVE 1
 #define RELAY 2
 #define FIRST 1
 #define SECOND 2
 #define ELECTED 3
-#define IDENTIFIER ((_pid == 0) * 5 + (_pid == 1) * 1 + (_pid == 2) * 8 + (_pid == 3) * 3 + (_pid == 4) * 6 + (_pid == 5) * 2 + (_pid == 6) * 7 + (_pid == 7) * 4)
 
-chan ring[N] = [8] of { byte, byte };
+chan ring[N] = [N] of { byte, byte };
 byte leaders;
 
 active [N] proctype process() {

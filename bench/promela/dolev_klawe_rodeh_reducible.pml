@@ -1,10 +1,12 @@
 /* The same protocol as dolev_klawe_rodeh.pml, in the style that lets Spin's partial-order reduction work: a send or
    a receive is a statement of its own, on channels that are declared exclusive. Its states are therefore others. */
+#ifndef N
 #define N 8
 #define IDENTIFIER ((_pid == 0) * 5 + (_pid == 1) * 1 + (_pid == 2) * 8 + (_pid == 3) * 3 + (_pid == 4) * 6 + (_pid == 5) * 2 + (_pid == 6) * 7 + (_pid == 7) * 4)
+#endif
 
 mtype = { first, second, elected };
-chan ring[N] = [8] of { mtype, byte };
+chan ring[N] = [N] of { mtype, byte };
 byte leaders;
 
 active [N] proctype process() {

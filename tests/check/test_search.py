@@ -105,7 +105,8 @@ def test_columns_grow_when_a_number_does_not_fit() -> None:
     packed = Packed(Model(chosen))
     packed.insert_initial()
     before = packed.unpack(0)
-    packed.store.widen({0: 20, 3: 30})
+    packed.store.widen(0, 20)
+    packed.store.widen(2, 30)
     assert packed.unpack(0) == before
 
 

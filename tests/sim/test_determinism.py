@@ -11,7 +11,7 @@ import pytest
 
 from vez.algorithms import ALGORITHMS, find
 from vez.sim import Scenario, simulate
-from vez.sim.scenario import Nemesis, Network
+from vez.sim.scenario import Nemesis, Network, Want, Workload
 
 STORM = {
     "network": Network(delay="exponential(1)", loss=0.05, duplicate=0.05, reorder=0.1),
@@ -65,6 +65,29 @@ def test_watching_changes_nothing(name: str, delay: str) -> None:
         watched = simulate(scenario, find(name))
         alone = simulate(scenario, find(name), record=False)
         assert (alone.messages, alone.leaders, alone.end) == (watched.messages, watched.leaders, watched.end)
+
+
+WORKLOADS = {
+    "at once": {"workload": Workload(requests=4, think_ms=0, inside_ms=1)},
+    "whole delays": {"workload": Workload(requests=3, think_ms=1, inside_ms=2)},
+    "between the ticks": {"workload": Workload(requests=3, think_ms=0.3, inside_ms=0.5)},
+    "drawn": {"workload": Workload(requests=3, think_ms="uniform(0, 3)", inside_ms="exponential(2)")},
+    "given": {
+        "want": tuple(Want(process=4 + k % 2, at_ms=at, inside_ms=k) for k, at in enumerate((0, 0, 1, 3.5, 0.25, 1)))
+    },
+    "too many events": {"workload": Workload(requests=9, think_ms=0, inside_ms=1), "max_events": 150},
+    "too little time": {"workload": Workload(requests=9, think_ms=0, inside_ms=1), "until_ms": 17},
+}
+
+
+@pytest.mark.parametrize("name", sorted(name for name, algorithm in ALGORITHMS.items() if algorithm.role == "mutex"))
+@pytest.mark.parametrize("work", WORKLOADS)
+def test_watching_changes_nothing_whatever_the_application_does(name: str, work: str) -> None:
+    for delay in ("constant(1)", "constant(0.3)", "uniform(0.5, 1.5)"):
+        scenario = Scenario(algorithm=name, n=6, network=Network(delay=delay, fifo=False)).but(**WORKLOADS[work])
+        watched = simulate(scenario, find(name))
+        alone = simulate(scenario, find(name), record=False)
+        assert (alone.messages, alone.end, alone.steps) == (watched.messages, watched.end, watched.steps)
 
 
 @pytest.mark.parametrize("name", sorted(ALGORITHMS))

@@ -12,6 +12,7 @@ from vez.core import Election, Graph, Io, Message, Mutex, Process, Ring, Star
 from vez.errors import HandlerFailed, MutableField, NotDeterministic, ProtocolBug, UnhandledMessage
 from vez.sim import Scenario, simulate
 from vez.sim.faults import Faults
+from vez.sim.scenario import Network
 
 
 class Hello(Message):
@@ -177,6 +178,26 @@ class Chooser(Process):
 def test_other_broken_rules(algorithm: type[Process], complaint: str) -> None:
     with pytest.raises(ProtocolBug, match=complaint):
         run(algorithm)
+
+
+class Zeroth(Process):
+    def on_start(self, io: Io) -> None:
+        io.send(0, Hello())
+
+    def on_hello(self, message: Hello, sender: int, io: Io) -> None: ...
+
+
+@pytest.mark.parametrize("record", [True, False])
+def test_a_message_to_nobody(record: bool) -> None:
+    with pytest.raises(ProtocolBug, match="does not exist"):
+        run(Zeroth, record=record)
+
+
+@pytest.mark.parametrize("record", [True, False])
+@pytest.mark.parametrize("delay", ["constant(1)", "uniform(0.5, 1.5)"])
+def test_an_entry_that_nobody_asked_for(record: bool, delay: str) -> None:
+    with pytest.raises(ProtocolBug, match=r"called io.enter\(\) but is inside already"):
+        run(Eager, record=record, network=Network(delay=delay))
 
 
 class Dividing(Process):

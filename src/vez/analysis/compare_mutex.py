@@ -11,6 +11,7 @@ Five scenes, each with message delays of 1 ms where a formula is to be met:
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import combinations, islice, pairwise
@@ -209,13 +210,13 @@ class _Scenes:
         asker = self.contenders[-1]
         others = [process for process in self.ids if process != asker]
         survived = sum(self._served(asker, (victim,)) for victim in others)
-        most = 0
-        if survived == len(others):
-            most = 1
-            while most < len(others) and all(
-                self._served(asker, victims) for victims in islice(combinations(others, most + 1), MOST_SETS)
-            ):
-                most += 1
+
+        def too_many(size: int) -> bool:
+            return not all(self._served(asker, victims) for victims in islice(combinations(others, size), MOST_SETS))
+
+        # By halving: who survives so many crashes survives fewer.
+        sizes = range(2, len(others) + 1)
+        most = 1 + bisect_left(sizes, True, key=too_many) if survived == len(others) else 0
         inside = self._after_crash_inside()
         return {
             "idle_crashes": figure([float(survived)], self.formulas.idle_crashes, self.n),
@@ -228,8 +229,10 @@ class _Scenes:
         calm = 20.0 + 3 * self.n
         crashes = tuple(Crash(process=victim, at_ms=5) for victim in victims)
         wants = (Want(process=asker, at_ms=calm, inside_ms=INSIDE_MS),)
-        trace = self.trace(self.scenario(want=wants, crash=crashes, until_ms=3 * calm + 100))
-        return all(stay.served for stay in History(trace).stays)
+        scenario = self.scenario(want=wants, crash=crashes, until_ms=3 * calm + 100)
+        world = Simulation(scenario, self.algorithm, record=False)
+        world.run()
+        return world.harness.idle
 
     def _after_crash_inside(self) -> bool:
         """Whether another gets in after one stopped while inside."""

@@ -93,6 +93,7 @@ def check(
     symmetry: bool = False,
     pictures: bool = True,
     no_return: bool = True,
+    workers: int = 0,
 ) -> Report:
     """Explore a configuration and judge it. `no_return`: look for the points of no return too, which takes longer."""
     names = properties_of(configuration, properties)
@@ -100,7 +101,9 @@ def check(
     bound = getattr(configuration.algorithm, "bypass_bound", None)
     observer = Watch(observed, bound, configuration.ids) if observed else None
     model = Model(configuration, observer, causal=Property.REQUEST_ORDER in names)
-    search = Search(model, names, limits=limits, watch=watch, first=first, reduce=reduce, symmetry=symmetry).run()
+    search = Search(
+        model, names, limits=limits, watch=watch, first=first, reduce=reduce, symmetry=symmetry, workers=workers
+    ).run()
     if not search.packed.store.count:
         raise Misuse("no process can even start within the bounds", hint="allow larger values with --bound")
     liveness = Liveness(search)

@@ -8,12 +8,14 @@ from __future__ import annotations
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from vez.check.packed import BATCH
+from vez.check.overlap import Overlap
+from vez.check.packed import BATCH, Candidates
 from vez.check.search import Search
 from vez.check.store import Numbers
 
@@ -30,12 +32,21 @@ class Graph:
     @classmethod
     def of(cls, search: Search) -> Graph:
         """Expand every state once more, this time keeping the steps."""
-        store, parts = search.packed.store, []
-        count = store.count
-        for low in range(0, count, BATCH):
-            candidates, _ = search.candidates(low, min(count, low + BATCH))
-            numbers = store.insert(candidates.words, candidates.rows + low)
-            parts.append((candidates.rows + low, numbers, candidates.fair))
+        store, overlap = search.packed.store, Overlap(search.workers)
+        parts: list[tuple[Numbers, Numbers, Numbers]] = []
+        count, store.settle = store.count, overlap.settle
+
+        def find(candidates: Candidates, sources: Numbers) -> None:
+            parts.append((sources, store.insert(candidates.words, sources), candidates.fair))
+
+        try:
+            for low in range(0, count, BATCH):
+                candidates, _ = search.candidates(low, min(count, low + BATCH))
+                overlap.settle()
+                overlap.start(partial(find, candidates, candidates.rows + low), beside=low + BATCH < count)
+            overlap.settle()
+        finally:
+            overlap.close()
         if store.count != count:
             raise RuntimeError("the second pass found states that the first did not")
         source, target, fair = (np.concatenate([part[place] for part in parts]).astype(np.int32) for place in range(3))

@@ -99,7 +99,7 @@ class Layout:
                 return action()
             except ColumnOverflow as overflow:
                 place, bits = overflow.args
-                self.store.widen({place: bits + (2 if bits > 4 else 1)})
+                self.store.widen(place, bits + (2 if bits > 4 else 1))
 
     def check_width(self, place: int, value: int) -> None:
         """Ask for a wider column where a value does not fit."""
@@ -117,7 +117,7 @@ class Layout:
         number = table.numbers[local]
         if not self.model.locals[number].alive:
             dropped = Transition(self.model.locals[number])
-            return table.add(dropped, ("drop",), 0, {}, True)
+            return table.add(local, dropped, ("drop",), 0, {}, True)
         event = ("deliver", self.model.ids[channel.sender], self.model.messages[channel.messages[message]])
         return self._chain(channel.to, local, [(event, True)])
 
@@ -130,27 +130,18 @@ class Layout:
         for event, must in events:
             for outcome in self.model.react(place, table.numbers[local], event):
                 visible = self._visible_number(place, outcome.visible)
-                number = table.add(outcome, event, visible, self._bursts(place, outcome), must)
+                number = table.add(local, outcome, event, visible, self._bursts(place, outcome), must)
                 if outcome.bug:
                     self.bugs.append((place, outcome.bug))
                 if last >= 0:
                     table.chain.array[last] = number
                 head = number if head < 0 else head
                 last = number
-                if self._shows(place, table.numbers[local], outcome):
+                if self.model.shows(place, table.numbers[local], outcome):
                     table.shown.reach(max(head, number))
                     table.shown.array[head] = 1
         table.shown.reach(len(table.outcomes))
         return head
-
-    def _shows(self, place: int, before: int, outcome: Transition) -> bool:
-        """Whether a safety property can see the outcome: somebody gets in or out, begins or ceases to lead."""
-        me, view = self.model.ids[place], self.model.locals[before].view
-        led = view is not None and view[0] == me
-        return any(
-            self.model.observer is not None if seen[0] == "want" else seen[0] != "elected" or led or seen[1] == me
-            for seen in outcome.visible
-        )
 
     def _bursts(self, place: int, outcome: Transition) -> dict[int, int]:
         sent: dict[int, tuple[int, ...]] = {}

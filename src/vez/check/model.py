@@ -247,6 +247,15 @@ class Model:
             observer = self.observer.after(observer, self.ids[place], outcome.visible)
         return State(locals_, channels, state.budget, observer)
 
+    def shows(self, place: int, before: int, outcome: Transition) -> bool:
+        """Whether a safety property can see the outcome: somebody gets in or out, begins or ceases to lead."""
+        me, view = self.ids[place], self.locals[before].view
+        led = view is not None and view[0] == me
+        return any(
+            self.observer is not None if seen[0] == "want" else seen[0] != "elected" or led or seen[1] == me
+            for seen in outcome.visible
+        )
+
     def waiting(self, state: State) -> list[int]:
         """The places of those who want in and are not."""
         return [place for place, number in enumerate(state.locals) if self.locals[number].phase == WAITING]

@@ -9,21 +9,19 @@ words. No handler runs in the loop once its outcome is known, and no Python obje
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from vez.check.ample import ELECT, Ample, delivery_code, elect_code
 from vez.check.layout import ALIVE, BLOCKS_TIME, NEVER, Layout
 from vez.check.local import Event
 from vez.check.model import CRASHES, DUPLICATES, LOSSES, MISTAKES, RECOVERIES, Model
-from vez.check.store import Numbers, Words
+from vez.check.store import Numbers, Words, distinct
 from vez.check.tables import NONE, ChannelTable, ProcessTable
 
-if TYPE_CHECKING:
-    from vez.check.ample import Ample
-
-BATCH = 1 << 14
-"""States expanded at once: the arrays of a batch stay in the cache of a core."""
+BATCH = 1 << 16
+"""States expanded at once: so many that two threads seldom wait for the interpreter."""
 
 
 class Candidates(NamedTuple):
@@ -51,7 +49,7 @@ class Packed(Layout):
     ) -> tuple[Candidates, np.ndarray[Any, np.dtype[np.bool_]]]:
         """All successors of a range of states (or of some rows of it), and which must go on by fairness.
 
-        With `ample`, states in which the events of one process are enough are expanded by those alone.
+        With `ample`, states in which some events of one process are enough are expanded by those alone.
         """
         self._words = self.store.slice(low, high)
         if rows is not None:
@@ -74,7 +72,7 @@ class Packed(Layout):
 
     @property
     def chosen(self) -> Numbers | None:
-        """By row of the last batch: the process whose events were enough, or -1; None without reduction."""
+        """By row of the last batch: which events were enough, or -1; None without reduction."""
         return self._only
 
     def own_heads(self, place: int, locals_: Numbers) -> Numbers:
@@ -85,12 +83,12 @@ class Packed(Layout):
         """The first outcome of taking some messages from a channel."""
         return channel.deliveries.look_up(locals_, messages, partial(self._delivery, channel))
 
-    def _allowed(self, place: int, rows: Numbers) -> Numbers:
-        """The rows in which a process's events are expanded at all."""
+    def _allowed(self, place: int, code: int, rows: Numbers) -> Numbers:
+        """The rows in which some of a process's events are expanded at all."""
         if self._only is None:
             return rows
         only = self._only[rows]
-        allowed: Numbers = rows[(only < 0) | (only == place)]
+        allowed: Numbers = rows[(only < 0) | (only == place) | (only == code)]
         return allowed
 
     def _joined(self) -> Candidates:
@@ -121,7 +119,9 @@ class Packed(Layout):
         heads = self.own_heads(place, locals_)
         rows = np.flatnonzero(heads >= 0)
         self._mark_must(table, rows, heads[rows], must)
-        rows = self._allowed(place, rows)
+        if self._only is not None:
+            self._event(place, np.flatnonzero(self._only == elect_code(self.n, place)), ELECT)
+            rows = self._allowed(place, place, rows)
         self._emit(place, rows, heads[rows])
 
     def _deliveries(self, channel: ChannelTable, must: Any, quiet: Any) -> None:
@@ -132,10 +132,10 @@ class Packed(Layout):
         must[rows_with] = True
         if quiet is not None:
             quiet[rows_with] = False
-        rows_with = self._allowed(channel.to, rows_with)
+        number = channel.sender * self.n + channel.to
         for way in range(len(channel.options)):
             message, rest = channel.options[way]
-            rows = rows_with
+            rows = self._allowed(channel.to, delivery_code(self.n, number, way), rows_with)
             held = contents[rows]
             taken = message.array[held]
             if way:
@@ -210,7 +210,7 @@ class Packed(Layout):
             np.minimum(left, table.left.array[self.column(place)[rows]], out=left)
         running = (left < NEVER) & (left > 0)
         rows, left = rows[running], left[running]
-        for passed in np.unique(left).tolist():
+        for passed in distinct(left):
             some = rows[left == passed]
             changes = []
             for place, table in enumerate(self.processes):

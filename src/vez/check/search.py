@@ -7,20 +7,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from vez.check.ample import Ample, UnforeseenChannel, refuse
+from vez.check.ample import Ample, Unforeseen, refuse
+from vez.check.commute import Commuting
 from vez.check.layout import HAS_LED, IS_INSIDE
 from vez.check.local import Local
 from vez.check.model import Model
+from vez.check.overlap import Frontier, Overlap
 from vez.check.packed import BATCH, Candidates, Packed
-from vez.check.store import Numbers, Words
+from vez.check.store import Numbers, Words, distinct
 from vez.check.symmetry import Symmetry
 from vez.core.assumptions import Property
-from vez.errors import Misuse
+
+SMALLEST = 1 << 10
+ENOUGH = 1 << 14
+"""States that are worth expanding before the ones found last are stored."""
 
 PROGRESS_S = 0.25
 PROBE = 2000
@@ -62,6 +68,7 @@ class Search:
         first: bool = False,
         reduce: bool = False,
         symmetry: bool = False,
+        workers: int = 0,
         watch: Callable[[Progress], None] | None = None,
     ) -> None:
         self.model = model
@@ -76,8 +83,7 @@ class Search:
         """Whether partial-order reduction is used; see `ample`."""
         self.symmetry = Symmetry(model) if symmetry else None
         """The renamings under which states count as one; see `symmetry`."""
-        if reduce and symmetry:
-            raise Misuse("the two reductions cannot be combined", hint="use --reduce or --symmetry")
+        self.workers = workers
         self.followed: list[tuple[Numbers, Numbers]] = []
         """The steps of a reduced search, from and to: the reduced graph cannot be found again afterwards."""
         self._ample: Ample | None = None
@@ -93,14 +99,21 @@ class Search:
 
     def run(self) -> Search:
         """Explore until the end, a limit, or Ctrl-C."""
-        channels = self._probe() if self.reduce else frozenset()
+        if not self.reduce:
+            return self._run()
+        channels = self._probe()
+        ordered = self.symmetry is None
+        commuting = Commuting(self.model, channels, ordered=ordered)
         while True:
+            self._ample = Ample(self.model, commuting, channels)
             try:
-                self._ample = Ample(self.model.configuration, channels) if self.reduce else None
                 return self._run()
-            except UnforeseenChannel:
-                channels |= self.packed.channels.keys()
+            except Unforeseen:
+                if self._ample.channels != channels:
+                    channels = frozenset(self._ample.channels)
+                    commuting = Commuting(self.model, channels, ordered=ordered)
                 self.packed = Packed(self.model)
+                self.symmetry = Symmetry(self.model) if self.symmetry is not None else None
                 self.transitions = self.depth = 0
                 self.broken, self.ends, self.followed, self.cyclic = {}, [], [], False
 
@@ -111,25 +124,48 @@ class Search:
         return frozenset(probe.packed.channels)
 
     def _run(self) -> Search:
-        packed, store = self.packed, self.packed.store
-        packed.insert_initial(self._stand_for)
-        self._inspect(0, store.count)
-        low, layer = 0, store.count
+        overlap = Overlap(self.workers)
+        self.packed.store.settle = overlap.settle
+        self.packed.insert_initial(self._stand_for)
+        self._inspect(0, self.packed.store.count)
         try:
-            while low < store.count and not self.stopped:
-                if low == layer:
-                    layer = store.count
-                    self.depth += 1
-                high = min(low + BATCH, layer)
-                self._batch(low, high, layer)
-                low = high
-                self._check_limits(store.count - low)
+            self._explore(overlap)
         except KeyboardInterrupt:
             self.stopped = "by Ctrl-C"
-        if not self.stopped and store.count > layer:
-            self.depth += 1
+        finally:
+            overlap.close()
         self.seconds = time.monotonic() - self.started
         return self
+
+    def _explore(self, overlap: Overlap) -> None:
+        """Expand a batch while the states found by the one before are stored, if enough are known without them."""
+        frontier = Frontier(self.packed.store.count)
+        while True:
+            if not self._enough(frontier) and self._settle(overlap, frontier):
+                return
+            room = self.limits.states - frontier.known  # small batches near the limit, so as not to go far beyond it
+            low, high = frontier.low, frontier.end_of_batch(max(SMALLEST, min(BATCH, room)))
+            if low == high:
+                return
+            expanded = self.packed.retry(partial(self._expand, low, high))
+            if self._settle(overlap, frontier):
+                return
+            self.depth = frontier.depth
+            job = partial(self._take_in, expanded, low, high, frontier.layer)
+            frontier.advance(high)
+            overlap.start(job, beside=self._enough(frontier))
+
+    def _enough(self, frontier: Frontier) -> bool:
+        """Whether to go on before the states found last are stored."""
+        return frontier.known - frontier.low >= ENOUGH and not self.reduce
+
+    def _settle(self, overlap: Overlap, frontier: Frontier) -> bool:
+        """Wait for the states found by what was expanded up to here; whether to stop there."""
+        overlap.settle()
+        if frontier.pending:
+            frontier.settled(self.packed.store.count)
+            self._check_limits(frontier.known - frontier.low)
+        return bool(self.stopped)
 
     @property
     def complete(self) -> bool:
@@ -146,22 +182,24 @@ class Search:
         found: tuple[Candidates, Any] = self.packed.retry(lambda: self.packed.expand(low, high))
         return found
 
-    def _batch(self, low: int, high: int, layer: int) -> None:
-        packed, store = self.packed, self.packed.store
-        before = store.count
-        candidates, must = packed.retry(lambda: self._expand(low, high))
+    def _take_in(self, expanded: tuple[Candidates, Any], low: int, high: int, layer: int) -> None:
+        """Store what a batch led to, and look at what is new."""
+        packed, before = self.packed, self.packed.store.count
+        candidates, must = expanded
         numbers = self._insert(candidates, candidates.rows + low, layer)
         if self._ample is not None:
             self._complete_stuck(candidates, numbers, low, high, layer)
-            if not self._ample.channels >= packed.channels.keys():
-                raise UnforeseenChannel
+            self._ample.foresee(packed)
         ended = np.flatnonzero(~must)
         if ended.size:
             self.ends.append(ended + low)
         self._inspect(before, packed.store.count)
 
     def _expand(self, low: int, high: int) -> tuple[Candidates, Any]:
-        candidates, must = self.packed.expand(low, high, ample=self._ample)
+        return self._standing(self.packed.expand(low, high, ample=self._ample))
+
+    def _standing(self, expanded: tuple[Candidates, Any]) -> tuple[Candidates, Any]:
+        candidates, must = expanded
         return candidates._replace(words=self._stand_for(candidates.words)), must
 
     def _stand_for(self, words: Words) -> Words:
@@ -191,7 +229,7 @@ class Search:
         onwards[candidates.rows[numbers >= high]] = True
         rows = np.flatnonzero((chosen >= 0) & ~onwards)
         if rows.size:
-            again, _ = self.packed.retry(lambda: self.packed.expand(low, high, rows=rows))
+            again, _ = self.packed.retry(lambda: self._standing(self.packed.expand(low, high, rows=rows)))
             self._insert(again, rows[again.rows] + low, layer)
 
     def _inspect(self, low: int, high: int) -> None:
@@ -220,7 +258,7 @@ class Search:
         elif self.model.observer is not None:
             store = self.packed.store
             seen = store.values(store.slice(0, count), self.packed.observer_column)
-            for state in np.unique(seen).tolist():
+            for state in distinct(seen):
                 if name in self.model.observer.broken(state):
                     mask |= seen == state
         return mask
@@ -264,7 +302,7 @@ class Search:
             return
         store = self.packed.store
         seen = store.values(store.slice(low, high), self.packed.observer_column)
-        for state in np.unique(seen).tolist():
+        for state in distinct(seen):
             for name in observer.broken(state):
                 if name not in self.broken:
                     self.broken[Property(name)] = low + int(np.flatnonzero(seen == state)[0])

@@ -9,6 +9,7 @@ Membership is an open-addressing table of state numbers, probed for a whole batc
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -44,11 +45,14 @@ class Store:
         self.count = 0
         self.words: Words = []
         self.parents = np.zeros(_FIRST_CAPACITY, dtype=np.uint32)
+        self.settle: Callable[[], None] = lambda: None
+        """Called before the layout changes: nobody may be inserting then."""
         self._used: list[int] = []  # bits taken in each word
         self._table = np.full(2 * _FIRST_CAPACITY, -1, dtype=np.int32)
 
     def add_column(self, bits: int) -> int:
         """A new column; it is 0 in every state found so far."""
+        self.settle()
         word = next((word for word, used in enumerate(self._used) if used + bits <= 64), len(self._used))
         if word == len(self._used):
             self._used.append(0)
@@ -58,10 +62,15 @@ class Store:
         self._used[word] += bits
         return len(self.columns) - 1
 
-    def widen(self, wanted: dict[int, int]) -> None:
-        """Give columns more bits, and pack every state anew."""
+    def widen(self, place: int, bits: int) -> None:
+        """Give a column more bits, and pack every state anew."""
+        self.settle()
         old_columns, old_words, count = self.columns, self.words, self.count
-        widths = [max(column.bits, wanted.get(place, 0)) for place, column in enumerate(old_columns)]
+        before = [column.bits for column in old_columns]
+        widths = [*before[:place], bits, *before[place + 1 :]]
+        alike = [bits if width == before[place] else width for width in before]
+        if _words_for(alike) == _words_for(widths):  # columns that were as wide will soon be too narrow too
+            widths = alike
         self.columns, self._used, self.words = [], [], []
         self.count = 0
         for bits in widths:
@@ -88,42 +97,53 @@ class Store:
         self._reserve(size)
         for word, candidate in zip(self.words, candidates, strict=True):
             word[base : base + size] = candidate  # so that candidates can be compared with one another
-        table, mask = self._table, len(self._table) - 1
+        mask = len(self._table) - 1
         slots = (_mix(candidates) & np.uint64(mask)).view(np.int64)
-        found = np.empty(size, dtype=np.int64)
-        pending = np.arange(size)
+        found = self._occupants(slots, np.arange(base, base + size))
+        pending = self._differing(found, candidates)
         while pending.size:
-            at = slots[pending]
-            occupant = table[at]
-            empty = np.flatnonzero(occupant < 0)
-            if empty.size:
-                first = pending[empty][::-1]  # of equal candidates the first one stays: the last to be written
-                table[slots[first]] = base + first
-                occupant = table[at]
-            same = self.words[0][occupant] == candidates[0][pending]
-            for word, candidate in zip(self.words[1:], candidates[1:], strict=True):
-                same &= word[occupant] == candidate[pending]
-            found[pending[same]] = occupant[same]
-            pending = pending[~same]
-            slots[pending] = (slots[pending] + 1) & mask
+            at = (slots[pending] + 1) & mask
+            slots[pending] = at
+            found[pending] = occupants = self._occupants(at, base + pending)
+            pending = pending[self._differing(occupants, [candidate[pending] for candidate in candidates])]
         return self._keep(candidates, parents, found, slots)
+
+    def _occupants(self, slots: Numbers, numbers: Numbers) -> Numbers:
+        """The states that hold some slots of the table. Who finds one empty takes it; of several the first."""
+        occupants = self._table.take(slots).astype(np.int64)
+        empty = np.flatnonzero(occupants < 0)
+        if empty.size:
+            wanted = slots[empty]
+            self._table[wanted[::-1]] = numbers[empty[::-1]]  # the last to be written stays
+            occupants[empty] = self._table[wanted]
+        return occupants
+
+    def _differing(self, numbers: Numbers, candidates: Words) -> Numbers:
+        """Where states and candidates are not the same."""
+        differ = self.words[0].take(numbers) != candidates[0]
+        for word, candidate in zip(self.words[1:], candidates[1:], strict=True):
+            differ |= word.take(numbers) != candidate
+        return np.flatnonzero(differ)
 
     def bytes_used(self) -> int:
         """Memory of the stored states, with the table and the parents."""
         return int(self.parents.nbytes + self._table.nbytes + sum(word.nbytes for word in self.words))
 
     def _keep(self, candidates: Words, parents: Numbers, found: Numbers, slots: Numbers) -> Numbers:
-        base, size = self.count, len(parents)
-        fresh = found == np.arange(base, base + size)
-        winners = np.flatnonzero(fresh)
+        """Move the candidates that are new together, and number all accordingly."""
+        base = self.count
+        late = np.flatnonzero(found >= base)
+        offsets = found[late] - base
+        winners = late[np.flatnonzero(offsets == late)]
+        numbers = np.arange(base, base + winners.size)
         for word, candidate in zip(self.words, candidates, strict=True):
             word[base : base + winners.size] = candidate[winners]
         self.parents[base : base + winners.size] = parents[winners]
-        self._table[slots[winners]] = np.arange(base, base + winners.size)
+        self._table[slots[winners]] = numbers
+        rank = np.empty(len(found), dtype=np.int64)
+        rank[winners] = numbers
+        found[late] = rank[offsets]
         self.count = base + winners.size
-        rank = np.cumsum(fresh) - 1
-        later = found >= base
-        found[later] = base + rank[found[later] - base]
         return found
 
     def _reserve(self, more: int) -> None:
@@ -153,6 +173,21 @@ class Store:
                 table[slots[free]] = low + free
                 pending = pending[table[at] != low + pending]
                 slots[pending] = (slots[pending] + 1) & mask
+
+
+def distinct(values: Numbers) -> list[int]:
+    """The numbers among some values, in order. (np.unique would import numpy.ma first, which takes longer.)"""
+    values = np.sort(values)
+    return values[np.append(True, values[1:] != values[:-1])].tolist() if len(values) else []
+
+
+def _words_for(widths: list[int]) -> int:
+    """How many words columns take, each put into the first that has room."""
+    used: list[int] = []
+    for bits in widths:
+        word = next((word for word, taken in enumerate(used) if taken + bits <= 64), len(used))
+        used[word : word + 1] = [bits + (used[word] if word < len(used) else 0)]
+    return len(used)
 
 
 def _mix(words: Words) -> np.ndarray[Any, np.dtype[np.uint64]]:

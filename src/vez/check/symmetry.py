@@ -21,7 +21,7 @@ from vez.check.configuration import Configuration
 from vez.check.local import Local
 from vez.check.model import Model, State, Step
 from vez.check.packed import Packed
-from vez.check.store import Numbers, Words
+from vez.check.store import Numbers, Words, distinct
 from vez.check.tables import UNKNOWN, Growing
 from vez.core.message import Message
 from vez.errors import Misuse
@@ -183,7 +183,7 @@ class Symmetry:
         growing.reach(int(values.max()))
         found: Numbers = growing.array[values]
         if found.min() == UNKNOWN:
-            for value in np.unique(values[found == UNKNOWN]).tolist():
+            for value in distinct(values[found == UNKNOWN]):
                 growing.array[value] = compute(value)
             found = growing.array[values]
         return found

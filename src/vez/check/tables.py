@@ -13,7 +13,7 @@ import numpy as np
 
 from vez.check.local import Event, Transition
 from vez.check.model import Model
-from vez.check.store import Numbers
+from vez.check.store import Numbers, distinct
 
 UNKNOWN, NONE = -2, -1
 
@@ -59,7 +59,7 @@ class Grid:
         keys = rows * self.width + places
         found: Numbers = self.flat[keys]
         if found.min() == UNKNOWN:
-            for key in np.unique(keys[found == UNKNOWN]).tolist():
+            for key in distinct(keys[found == UNKNOWN]):
                 self.flat[key] = compute(*divmod(key, self.width))
             found = self.flat[keys]
         return found
@@ -89,6 +89,7 @@ class ProcessTable:
         self.left = Growing()  # microseconds to the next timer; a huge number where none runs
         self.outcomes: list[Transition] = []
         self.events: list[Event] = []
+        self.before: list[int] = []  # of each outcome: the local state before it
         self.local = Growing()  # of each outcome: the local state after it
         self.chain = Growing(NONE)  # and the next outcome of the same event
         self.must = Growing()  # 1 where fairness says that it happens some day
@@ -108,8 +109,11 @@ class ProcessTable:
             self.left.append(left)
         return found
 
-    def add(self, outcome: Transition, event: Event, visible: int, bursts: dict[int, int], must: bool) -> int:
+    def add(
+        self, before: int, outcome: Transition, event: Event, visible: int, bursts: dict[int, int], must: bool
+    ) -> int:
         """Record an outcome."""
+        self.before.append(before)
         self.outcomes.append(outcome)
         self.events.append(event)
         self.local.append(self.index(self.model.local_number(outcome.local)))
@@ -132,7 +136,7 @@ class ProcessTable:
         growing.reach(len(self.numbers))
         found: Numbers = growing.array[locals_]
         if found.size and found.min() == UNKNOWN:
-            for local in np.unique(locals_[found == UNKNOWN]).tolist():
+            for local in distinct(locals_[found == UNKNOWN]):
                 head = compute(local)
                 growing.reach(len(self.numbers))
                 growing.array[local] = head

@@ -59,6 +59,7 @@ MAX_MEMORY_MB = 4096
 @click.option("--first", is_flag=True, help="Stop at the first violation of a safety property.")
 @click.option("--reduce", is_flag=True, help="Partial-order reduction: fewer states, same verdicts, longer runs.")
 @click.option("--symmetry", is_flag=True, help="States that differ by a renaming of the processes count as one.")
+@click.option("--workers", type=click.IntRange(1, 2), help="Cores to use; the second stores.  [default: as there are]")
 @click.option("--max-states", type=click.IntRange(1), default=MAX_STATES, show_default=True)
 @click.option("--max-memory", type=click.IntRange(1), default=MAX_MEMORY_MB, show_default=True, help="In MiB.")
 @click.option("--diagram", type=click.Choice(sorted(draw.FORMATS)), help="Draw the shortest run of each violation.")
@@ -93,6 +94,7 @@ def check_command(**options: Any) -> int:
             first=options["first"],
             reduce=options["reduce"],
             symmetry=options["symmetry"],
+            workers=options["workers"] or 0,
             watch=lambda progress: line.show(_progress(progress)),
         )
     example = _shown(found)

@@ -8,7 +8,12 @@ other. For one event the inner process is built, its handler run, and its fields
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from functools import cache, lru_cache
+from itertools import chain
+from operator import attrgetter
+from typing import TypeVar
+
+import msgspec
 
 from vez.core.io import Io
 from vez.core.message import Message
@@ -23,6 +28,8 @@ Value = Atom | tuple[Atom, ...] | frozenset[int]
 
 class Inside:
     """The world as the inner process sees it: its messages are wrapped, its timers renamed, its elections kept."""
+
+    __slots__ = ("_io", "_timer_prefix", "_wrap", "elections")
 
     def __init__(self, io: Io, wrap: Callable[[Message], Message], timer_prefix: str) -> None:
         self._io = io
@@ -85,17 +92,38 @@ class Inside:
 
 def build(kind: type[Process], kept: tuple[Value, ...], forgettable: tuple[Value, ...]) -> Process:
     """The inner process from its fields; empty tuples make a new one."""
+    return msgspec.structs.replace(_pattern(kind, kept, forgettable))
+
+
+@lru_cache(maxsize=1024)
+def _pattern(kind: type[Process], kept: tuple[Value, ...], forgettable: tuple[Value, ...]) -> Process:
+    """Many processes are in one state: it is made once, copied, and never run."""
     durable, volatile = _names(kind)
-    fields: dict[str, Any] = dict(zip(durable, kept, strict=False)) | dict(zip(volatile, forgettable, strict=False))
-    return kind(**fields)
+    process = kind()
+    for name, value in chain(zip(durable, kept, strict=False), zip(volatile, forgettable, strict=False)):
+        setattr(process, name, value)
+    return process
 
 
 def take_apart(process: Process) -> tuple[tuple[Value, ...], tuple[Value, ...]]:
     """The fields of an inner process: the durable ones and the others."""
-    durable, volatile = _names(type(process))
-    return tuple(getattr(process, name) for name in durable), tuple(getattr(process, name) for name in volatile)
+    durable, volatile = _getters(type(process))
+    return durable(process), volatile(process)
 
 
+@cache
 def _names(kind: type[Process]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     durable = marked(kind, DURABLE)
     return durable, tuple(name for name in state_fields(kind) if name not in durable)
+
+
+@cache
+def _getters(kind: type[Process]) -> tuple[Callable[[Process], tuple[Value, ...]], ...]:
+    return tuple(_getter(names) for names in _names(kind))
+
+
+def _getter(names: tuple[str, ...]) -> Callable[[Process], tuple[Value, ...]]:
+    """Read so many fields at once; `attrgetter` gives a tuple only for two or more."""
+    if len(names) > 1:
+        return attrgetter(*names)
+    return lambda process: tuple(getattr(process, name) for name in names)

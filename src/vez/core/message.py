@@ -7,6 +7,7 @@ encoded on the wire, so its fields hold immutable values only; the guard says so
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any, dataclass_transform
 
 import msgspec
@@ -23,6 +24,7 @@ class Message(msgspec.Struct, frozen=True, gc=False):
         guards.check_fields(cls, "message")
 
 
+@cache
 def handler_name(kind: type[Message]) -> str:
     """The handler of a kind of message: `VoteForMe` is handled by `on_vote_for_me`."""
     return "on_" + re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind.__name__).lower()

@@ -60,7 +60,7 @@ CASES: dict[str, Case] = {
         "Terms grow without bound: timers may run out at any moment, so that a new candidate may stand before the "
         f"last one is elected, for ever. {UNBOUNDED} That waits of different length end this some day is a matter of "
         "chance and of bounds on time; `vez sim` measures it.",
-        {"term": 1},
+        {"term": 2},
         1,
     ),
     **dict.fromkeys(

@@ -71,7 +71,8 @@ class Faults:
         """Everybody starts at time 0, in standing order; those who crash at 0 never start."""
         start = self.setup.algorithm.on_start
         if start is Process.on_start and not self.world.watched:
-            return  # nothing to do and nobody to see it
+            self.world.limit -= len(self.world.nodes)
+            return  # nothing to do and nobody to see it, but they count
 
         def begin(node: Node) -> None:
             self.when_awake(node, lambda: self.world.call(node, start))
@@ -119,7 +120,7 @@ class Faults:
         self._dead.add(node.me)
         self._backlogs.pop(node.me, None)
         self._lives[node.me] = self.life(node.me) + 1
-        self.world.forget_timers(node.me)
+        self.world.forget(node.me)
         self.world.leaders.pop(node.me, None)
         self.world.record(events.Crashed, node.me)
         self.world.harness.crashed(node.me)

@@ -9,9 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from functools import partial
-from typing import TYPE_CHECKING, cast
-
-import msgspec
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from vez.core import trace as events
 from vez.core.process import Election, Mutex
@@ -29,13 +27,17 @@ LINGER = 10
 """Message times that a run goes on after the last stay, so that releases arrive; a token may turn for ever."""
 
 
-class Stay(msgspec.Struct):
+class Stay(NamedTuple):
     """One planned stay: wanted at a time, or a while after the stay before it."""
 
     inside_us: int
     at: int = -1
     think_us: int = 0
-    wanted: bool = False
+
+    @property
+    def is_at_once(self) -> bool:
+        """Whether it is wanted as soon as the one before it is over."""
+        return self.at < 0 and not self.think_us
 
 
 class Harness:
@@ -45,7 +47,8 @@ class Harness:
         self.world = world
         self.setup = setup
         self._plans: defaultdict[int, deque[Stay]] = defaultdict(deque)
-        self._current: dict[int, Stay] = {}  # who wants or is inside
+        self._current: dict[int, Stay] = {}  # who will want, wants or is inside
+        self._asked: set[int] = set()  # of these, who wants or is inside
         self._inside: dict[int, int | None] = {}  # who is inside, with which token
         self._highest: int | None = None  # the largest token that the resource has seen
         self.idle = False
@@ -62,16 +65,15 @@ class Harness:
 
     def entered(self, node: Node, token: int | None) -> None:
         """The algorithm says that a process is inside."""
-        stay = self._current.get(node.me)
-        if stay is None or not stay.wanted or node.me in self._inside:
-            self._spurious(node)
+        if node.me not in self._asked or node.me in self._inside:
+            self.spurious(node, inside=node.me in self._inside)
             return
         self._inside[node.me] = token
         self.world.record(events.Entered, node.me, token)
         self._write(node.me)
         life = self.world.faults.life(node.me)
         self.world.agenda.plan(
-            self.world.agenda.now + max(1, stay.inside_us),
+            self.world.agenda.now + max(1, self._current[node.me].inside_us),
             lambda: self.world.faults.when_awake(node, partial(self._leave, node, life)),
         )
 
@@ -79,8 +81,9 @@ class Harness:
         """A crash ends the stay or the wait; what was planned after it stays planned."""
         stay = self._current.pop(process, None)
         self._inside.pop(process, None)
-        if stay is not None and not stay.wanted:
+        if stay is not None and process not in self._asked:
             self._plans[process].appendleft(stay)
+        self._asked.discard(process)
         self._check_idle()
 
     def recovered(self, node: Node) -> None:
@@ -101,7 +104,12 @@ class Harness:
             self._plans[want.process].append(Stay(us(want.inside_ms), at=us(want.at_ms)))
         workload = scenario.workload or Workload(requests=0 if scenario.want else Workload().requests)
         think, inside = parse_delay(workload.think_ms), parse_delay(workload.inside_ms)
+        alike = think.is_constant and inside.is_constant  # then nothing is drawn, and all plan the same stay
+        shared = Stay(think_us=us(think.mean_ms), inside_us=max(1, us(inside.mean_ms)))
         for process in algorithm.contenders(self.setup.ids) if workload.requests else ():
+            if alike:
+                self._plans[process].extend([shared] * workload.requests)
+                continue
             chance = self.world.stream(f"workload/{process}")
             think_us, inside_us = think.sampler(chance, 0), inside.sampler(chance)
             for _ in range(workload.requests):
@@ -157,7 +165,7 @@ class Harness:
         planned = Want(process=node.me, at_ms=self.world.agenda.now / US, inside_ms=stay.inside_us / US)
 
         def want() -> None:
-            stay.wanted = True
+            self._asked.add(node.me)
             self._wanted.append(planned)
             self.world.record(events.Wanted, node.me)
             self.world.call(node, algorithm.on_want)
@@ -171,14 +179,15 @@ class Harness:
         self._write(node.me)
         del self._inside[node.me]
         del self._current[node.me]
+        self._asked.discard(node.me)
         self.world.record(events.Left, node.me)
         self.world.call(node, algorithm.on_done)
         self._next(node)
         self._check_idle()
 
-    def _spurious(self, node: Node) -> None:
+    def spurious(self, node: Node, *, inside: bool) -> None:
         """An entry that nobody asked for: a bug, unless faults can explain it (a grant delivered twice)."""
-        state = "is inside already" if node.me in self._inside else "does not want in"
+        state = "is inside already" if inside else "does not want in"
         if not self.setup.has_faults:
             raise ProtocolBug(
                 f"{self.setup.algorithm.__name__}: process {node.me} called io.enter() but {state}",
@@ -204,39 +213,3 @@ class Harness:
         self.idle = not self._current and not to_come
         until = us(self.setup.scenario.until_ms)
         self.world.deadline = min(until, self.world.agenda.now + self._linger) if self.idle else until
-
-
-class QuietHarness(Harness):
-    """For a run that nobody watches and in which nothing goes wrong: the same stays with less ado."""
-
-    def __init__(self, world: Simulation, setup: Setup) -> None:
-        super().__init__(world, setup)
-        algorithm = cast(type[Mutex], setup.algorithm)
-        self._on_want = getattr(algorithm, "on_want", None)
-        self._on_done = getattr(algorithm, "on_done", None)
-
-    def entered(self, node: Node, token: int | None) -> None:
-        me = node.me
-        stay = self._current.get(me)
-        if stay is None or not stay.wanted or me in self._inside:
-            self._spurious(node)
-            return
-        self._inside[me] = token
-        node.agenda.plan(node.agenda.now + max(1, stay.inside_us), partial(self._leave, node, 0))
-
-    def _want(self, node: Node, stay: Stay, life: int) -> None:
-        stay.wanted = True
-        self._on_want(node.process, node)  # type: ignore[misc]
-
-    def _leave(self, node: Node, life: int) -> None:
-        me = node.me
-        del self._inside[me], self._current[me]
-        self._on_done(node.process, node)  # type: ignore[misc]
-        plans = self._plans[me]
-        if plans:
-            stay = self._current[me] = plans.popleft()
-            now = node.agenda.now
-            at = now + stay.think_us if stay.at < 0 else max(now, stay.at)
-            node.agenda.plan(at, partial(self._want, node, stay, 0))
-        elif not self._current:
-            self._check_idle()

@@ -44,7 +44,7 @@ class NetworkModel:
         world, sender = self.world, node.me
         self._check(sender, to, message)
         if to != sender:
-            world.counts[message.__class__] += 1
+            world.agenda.sent[message.__class__] = world.agenda.sent.get(message.__class__, 0) + 1
         self._number += 1
         number, channel = self._number, (sender, to)
         self._counts[channel] += 1

@@ -1,13 +1,8 @@
-"""Node: the simulator's `Io`, one for each process.
-
-Three kinds differ in `send` alone. Where nobody watches (no trace, no faults), a message goes straight into
-the agenda; the watched kind asks the network what becomes of it.
-"""
+"""Node: the simulator's `Io`, one for each process."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from heapq import heappush
 from typing import TYPE_CHECKING, TypeVar
 
 from vez.core.message import Message
@@ -22,13 +17,14 @@ T = TypeVar("T")
 class Node:
     """One process and its view of the world."""
 
-    __slots__ = ("agenda", "me", "process", "right", "world")
+    __slots__ = ("agenda", "hub", "me", "process", "right", "world")
 
     def __init__(self, world: Simulation, me: int, right: int, process: Process) -> None:
         self.world = world
         self.agenda = world.agenda
         self.me = me
         self.right = right
+        self.hub = world.hub
         self.process = process
 
     # With a million processes nobody can afford everybody's peers, and those who ask once will ask again. Not a
@@ -52,10 +48,6 @@ class Node:
     def left(self) -> int:
         return self.world.topology.left(self.me)
 
-    @property
-    def hub(self) -> int:
-        return self.world.topology.hub
-
     def after(self, process: int) -> int:
         return self.world.topology.right(process)
 
@@ -68,10 +60,19 @@ class Node:
             send(peer, message)
 
     def set_timer(self, name: str, after_ms: float) -> None:
-        self.world.set_timer(self, name, after_ms)
+        timers, agenda = self.world.timers, self.agenda
+        try:
+            timer = timers.by_name[name]
+            wait_us = timer.known[after_ms]
+        except KeyError:
+            timer, wait_us = timers.find(self.me, name, after_ms)
+        number = timer.running[self.me] = agenda.number()
+        agenda.post(wait_us, self, timer, number)
 
     def cancel_timer(self, name: str) -> None:
-        self.world.cancel_timer(self, name)
+        timer = self.world.timers.by_name.get(name)
+        if timer is not None:
+            timer.running.pop(self.me, None)
 
     def choose(self, options: Sequence[T]) -> T:
         return options[self.world.choose(self, len(options))]
@@ -84,28 +85,3 @@ class Node:
 
     def note(self, text: str) -> None:
         self.world.note(self, text)
-
-
-class ConstantNode(Node):
-    """Every message takes the same time: all that is sent now arrives together, in the order of sending."""
-
-    __slots__ = ()
-
-    def send(self, to: int, message: Message) -> None:
-        me = self.me
-        if to == me:
-            self.world.counts[type(message)] -= 1  # the loop counts what it delivers
-        self.agenda.outbox.append((self.world.by_id[to], message, me))
-
-
-class RandomNode(Node):
-    """Delays are drawn, and channels need not be first in, first out."""
-
-    __slots__ = ()
-
-    def send(self, to: int, message: Message) -> None:
-        world, agenda = self.world, self.agenda
-        if to == self.me:
-            world.counts[type(message)] -= 1
-        delivery = world.by_id[to], message, self.me
-        heappush(agenda.heap, (agenda.now + world.draw(), agenda.number(), (delivery,)))

@@ -7,10 +7,8 @@ faults it goes through `Network.arrive`. Both ways give the same run for the sam
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable
-from functools import partial
-from heapq import heappop, heappush
 from random import Random
 from typing import Any
 
@@ -22,16 +20,19 @@ from vez.core.process import Process
 from vez.core.trace import AnyEvent, End, Header, Trace
 from vez.core.view import View
 from vez.errors import ProtocolBug, UnhandledMessage, VezError, article
-from vez.sim.agenda import Agenda
+from vez.sim.agenda import Agenda, Moments
 from vez.sim.blame import blame
 from vez.sim.debug import run_twice
-from vez.sim.delays import MAX_MS, us
+from vez.sim.delays import us
 from vez.sim.faults import Faults
-from vez.sim.harness import Harness, QuietHarness
+from vez.sim.harness import Harness
+from vez.sim.loop import moment_by_moment, one_by_one
 from vez.sim.network import NetworkModel
-from vez.sim.node import ConstantNode, Node, RandomNode
+from vez.sim.node import Node
+from vez.sim.quiet import Broadcasts, ConstantNode, Nobody, QuietHarness, RandomNode
 from vez.sim.scenario import Choice, Scenario
 from vez.sim.setup import Setup
+from vez.sim.timers import Timers
 
 NO_VIEW = View()
 
@@ -74,33 +75,34 @@ class Simulation:
         self.topology = setup.topology
         self.message_us = setup.message_us
         self.log: list[AnyEvent] | None = [] if record else None
-        self.agenda = Agenda()
+        self.watched = record or debug or explain or setup.has_faults or (setup.fifo and not setup.delay.is_constant)
+        alike = setup.delay.is_constant and not self.watched
+        self.nodes: dict[int, Node] = {}
+        by_id = _by_id(setup.ids, self.nodes)
+        self.agenda = Moments(by_id, max(1, us(setup.delay.numbers[0]))) if alike else Agenda(by_id)
         self.deadline = us(scenario.until_ms)
-        self.handlers: dict[type[Message], Callable[..., None]] = {}
-        self.counts: Counter[type[Message]] = Counter()
+        self.limit = scenario.max_events  # entries of the agenda; what takes more steps than one lowers it
+        self.handlers: dict[type, Callable[..., None]] = {}
         self.leaders: dict[int, tuple[int, int]] = {}
         self.draw = setup.delay.sampler(self.stream("network"))
-        self.watched = record or debug or explain or setup.has_faults or (setup.fifo and not setup.delay.is_constant)
-        self.constant_us = us(setup.delay.numbers[0]) if setup.delay.is_constant and not self.watched else 0
-        make = Node if self.watched else ConstantNode if self.constant_us else RandomNode
-        self.nodes: dict[int, Node] = {me: make(self, me, right, process) for me, right, process in setup.processes()}
+        self.hub = setup.topology.hub
+        make = Node if self.watched else ConstantNode if isinstance(self.agenda, Moments) else RandomNode
+        for me, right, process in setup.processes():
+            by_id[me] = self.nodes[me] = make(self, me, right, process)
         self.peers: dict[int, tuple[int, ...]] = {}
         self.neighbours: dict[int, tuple[int, ...]] = {}
-        self.by_id = _by_id(self.nodes)
         self.network = NetworkModel(self, setup)
         self.faults = Faults(self, setup)
         self.harness = Harness(self, setup) if self.watched else QuietHarness(self, setup)
-        self._timers: dict[tuple[int, str], object] = {}
-        self._timer_handlers: dict[str, Callable[..., None]] = {}
+        self.timers = Timers(self)
+        if isinstance(self.agenda, Moments):
+            Broadcasts(self)
         self._status: dict[int, str] = {}
         self._views: dict[int, View] = {}
         self._choices = {(choice.process, choice.number): choice.index for choice in scenario.choice}
         self._chosen: list[Choice] = []
         self._choosing: defaultdict[int, int] = defaultdict(int)
-        self._chance = self.stream("choose")
-        self._given_timers = {(timer.process, timer.number): timer.after_ms for timer in scenario.timer}
-        self._timers_set: defaultdict[int, int] = defaultdict(int)
-        self._rates = {drift.process: drift.rate for drift in scenario.drift}
+        self._chance = self.stream("choose").random
 
     def stream(self, purpose: str) -> Random:
         """An independent source of chance; what one purpose draws does not shift another."""
@@ -125,49 +127,18 @@ class Simulation:
             ended_at = self.log[-1].at  # what came after was only timers that had been cancelled
         explicit = self._explicit() if self.explain else None
         recorded = self._trace(end, ended_at)
-        messages = dict(sorted((kind.__name__, count) for kind, count in self.counts.items() if count))
+        messages = dict(sorted((kind.__name__, count) for kind, count in self.agenda.sent.items()))
         beats = self.faults.detection.beats if self.faults.detection is not None else 0
         return Run(self.scenario, messages, self.leaders, end, ended_at, steps, recorded, beats, explicit)
 
     def _loop(self) -> tuple[End, int]:
-        agenda, heap, handlers = self.agenda, self.agenda.heap, self.handlers
-        constant, limit = self.constant_us, self.scenario.max_events
-        counts: dict[type[Message], int] = {}
-        now, steps = -1, 0
-        end: End = "quiet"
-        while heap:
-            at, number, batch = heappop(heap)
-            if at != now:
-                if not batch:
-                    continue  # an outbox into which nobody put anything
-                if at > self.deadline or steps >= limit:
-                    end = "events" if steps >= limit else "finished" if self.harness.idle else "time"
-                    heappush(heap, (at, number, batch))  # still in flight
-                    break
-                now = agenda.now = at
-                if constant:
-                    agenda.open_outbox(at + constant)
-            for node, what, sender in batch:
-                if node is None:
-                    what()
-                    continue
-                kind = type(what)
-                try:
-                    handler = handlers[kind]
-                except KeyError:
-                    handler = self.handler(kind)
-                    counts[kind] = 0
-                counts[kind] += 1
-                handler(node.process, what, sender, node)
-            steps += len(batch)
-        self._count(counts)
-        return end, steps
-
-    def _count(self, delivered: dict[type[Message], int]) -> None:
-        """Add the messages that nobody watched: those that arrived and those still in flight."""
-        self.counts.update(delivered)
-        for _, _, batch in self.agenda.heap:
-            self.counts.update(what.__class__ for node, what, _ in batch if node is not None)
+        steps = moment_by_moment(self, self.agenda) if isinstance(self.agenda, Moments) else one_by_one(self)
+        end: End = "finished" if self.harness.idle else "time"
+        if self.agenda.is_empty:
+            end = "quiet"
+        elif steps >= self.limit:
+            end = "events"
+        return end, steps + self.scenario.max_events - self.limit
 
     def handler(self, kind: type[Message]) -> Callable[..., None]:
         """The handler of a kind of message, found by name when the first one arrives."""
@@ -185,58 +156,16 @@ class Simulation:
 
     # What handlers ask of the world, by way of Node.
 
-    def set_timer(self, node: Node, name: str, after_ms: float) -> None:
-        handler = self._timer_handlers.get(name) or self._timer_handler(name)
-        if not 0 <= after_ms <= MAX_MS:
-            reason = "in the past" if after_ms < 0 else f"expected 0 to {MAX_MS:g}"
-            raise ProtocolBug(f"{self.algorithm.__name__} set timer {name!r} to {after_ms} ms, {reason}")
-        key = (node.me, name)
-        run = self._timers[key] = object()
-        after_ms *= self._rates.get(node.me, 1.0)
-        if self._given_timers:  # a scenario that says how long single timers run
-            self._timers_set[node.me] += 1
-            after_ms = self._given_timers.get((node.me, self._timers_set[node.me]), after_ms)
-        at = self.agenda.now + max(1, us(after_ms))
-        self.agenda.plan(at, partial(self._time_out, node, key, run, handler))
-
-    def _timer_handler(self, name: str) -> Callable[..., None]:
-        handler: Callable[..., None] | None = getattr(self.algorithm, f"on_timer_{name}", None)
-        if handler is None:
-            raise ProtocolBug(
-                f"{self.algorithm.__name__} set a timer {name!r} and has no on_timer_{name}",
-                hint=f"define on_timer_{name}(self, io)",
-            )
-        self._timer_handlers[name] = handler
-        return handler
-
-    def _time_out(self, node: Node, key: tuple[int, str], run: object, handler: Callable[..., None]) -> None:
-        if self._timers.get(key) is run:
-            self.faults.when_awake(node, partial(self._fire, node, key, run, handler))
-
-    def _fire(self, node: Node, key: tuple[int, str], run: object, handler: Callable[..., None]) -> None:
-        if self._timers.get(key) is run:  # it may have been cancelled while the process stood still
-            del self._timers[key]
-            self.record(events.Fired, node.me, key[1])
-            self.call(node, handler)
-
-    def cancel_timer(self, node: Node, name: str) -> None:
-        self._timers.pop((node.me, name), None)
-
-    def forget_timers(self, process: int) -> None:
-        """A crash takes the timers with it, and the last words."""
-        for key in [key for key in self._timers if key[0] == process]:
-            del self._timers[key]
-        self._status.pop(process, None)  # what it says when it is back is news
-        self._views.pop(process, None)
-
     def choose(self, node: Node, count: int) -> int:
         if count < 1:
             raise ProtocolBug(f"{self.algorithm.__name__} chose among no options")
+        if not self._choices and not self.explain:
+            return min(int(self._chance() * count), count - 1)
         self._choosing[node.me] += 1
         number = self._choosing[node.me]
         index = self._choices.get((node.me, number))
         if index is None:
-            index = int(self._chance.random() * count)
+            index = int(self._chance() * count)
         index = min(index, count - 1)
         self._chosen.append(Choice(process=node.me, number=number, index=index))
         return index
@@ -256,6 +185,12 @@ class Simulation:
         self.record(events.Noted, node.me, text)
 
     # What the parts of the simulator ask of it.
+
+    def forget(self, process: int) -> None:
+        """A crash takes the timers with it, and the last words: what it says when it is back is news."""
+        self.timers.forget(process)
+        self._status.pop(process, None)
+        self._views.pop(process, None)
 
     def record(self, kind: Callable[..., AnyEvent], process: int, *details: Any) -> None:
         """Add an event to the trace, if there is one."""
@@ -306,7 +241,7 @@ class Simulation:
             bypass_bound=getattr(algorithm, "bypass_bound", None),
             stay_bound_us=self._stay_bound(),
             delay_bound_us=None if bound is None else us(bound),
-            drifting=tuple(sorted(process for process, rate in self._rates.items() if rate != 1.0)),
+            drifting=tuple(sorted(drift.process for drift in scenario.drift if drift.rate != 1.0)),
             patience_us=100 * self.message_us if patience is None else us(patience),
             loop_us=None if scenario.loop_ms is None else (us(scenario.loop_ms[0]), us(scenario.loop_ms[1])),
         )
@@ -323,15 +258,10 @@ class Simulation:
         )
 
 
-def _by_id(nodes: dict[int, Node]) -> dict[int, Node] | list[Node]:
-    """A list where the identifiers are dense enough: indexing one is faster than hashing."""
-    least, most = min(nodes), max(nodes)
-    if least < 0 or most > 2 * len(nodes):
-        return nodes
-    dense = [nodes[least]] * (most + 1)
-    for process, node in nodes.items():
-        dense[process] = node
-    return dense
+def _by_id(ids: tuple[int, ...], nodes: dict[int, Node]) -> dict[int, Node] | list[Any]:
+    """A list to be filled where the identifiers are dense enough: indexing one is faster than hashing."""
+    dense = min(ids) >= 0 and max(ids) <= 2 * len(ids)
+    return [Nobody()] * (max(ids) + 1) if dense else nodes
 
 
 def simulate(

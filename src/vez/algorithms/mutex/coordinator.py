@@ -72,8 +72,7 @@ class Coordinator(Mutex):
 
     def _grant_next(self, io: Io) -> None:
         if not self.busy and self.queue:
-            first, *rest = self.queue
-            self.queue = tuple(rest)
+            first, self.queue = self.queue[0], self.queue[1:]
             self.busy = True
             io.send(first, Grant())
 

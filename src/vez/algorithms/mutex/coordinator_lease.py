@@ -91,8 +91,7 @@ class CoordinatorLease(Mutex):
 
     def _grant_next(self, io: Io) -> None:
         if not self.lease and self.queue:
-            first, *rest = self.queue
-            self.queue = tuple(rest)
+            first, self.queue = self.queue[0], self.queue[1:]
             self.last_token += 1
             self.lease = self.last_token
             io.set_timer("lease", self.lease_ms)

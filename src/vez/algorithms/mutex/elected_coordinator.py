@@ -256,10 +256,12 @@ class ElectedCoordinator(Mutex):
         self._grant_next(io)
 
     def _grant_next(self, io: Io) -> None:
-        alive = [process for process in self.queue if process not in self.suspected]
-        if self.ruling and self.holder is None and alive:
-            self.holder = alive[0]
-            self.queue = tuple(process for process in self.queue if process != self.holder)
+        if not self.ruling or self.holder is not None:
+            return
+        self.holder = next((process for process in self.queue if process not in self.suspected), None)
+        if self.holder is not None:
+            place = self.queue.index(self.holder)
+            self.queue = self.queue[:place] + self.queue[place + 1 :]
             self.newest = self.granted = max(self.newest, self.term * TERM_STEP) + 1
             io.send(self.holder, Grant(self.granted))
 
@@ -292,7 +294,9 @@ class ElectedCoordinator(Mutex):
     def on_ballot(self, message: Ballot, sender: int, io: Io) -> None:
         kind = KINDS[self.election].get(message.kind)
         if kind is not None:
-            self._vote(io, handler_name(kind), kind(*message.fields), sender)
+            process, inside = self._inside(io)
+            getattr(process, handler_name(kind))(kind(*message.fields), sender, inside)
+            self._take_back(process, inside, io)
 
     def on_timer_election_answer(self, io: Io) -> None:
         self._vote(io, "on_timer_answer")
@@ -310,12 +314,16 @@ class ElectedCoordinator(Mutex):
         self._vote(io, "on_timer_heartbeat")
 
     def _vote(self, io: Io, handler: str, *arguments: Any) -> None:
-        process = build(ELECTIONS[self.election], self.votes, self.ballots)
+        process, inside = self._inside(io)
         handle = getattr(process, handler, None)
-        if handle is None:
-            return  # `majority` listens to no detector
-        inside = Inside(io, _ballot, "election_")
-        handle(*arguments, inside)
+        if handle is not None:  # `majority` listens to no detector
+            handle(*arguments, inside)
+            self._take_back(process, inside, io)
+
+    def _inside(self, io: Io) -> tuple[core.Process, Inside]:
+        return build(ELECTIONS[self.election], self.votes, self.ballots), Inside(io, _ballot, "election_")
+
+    def _take_back(self, process: core.Process, inside: Inside, io: Io) -> None:
         self.votes, self.ballots = take_apart(process)
         for leader, term in inside.elections:
             self._follow(leader, term, io)

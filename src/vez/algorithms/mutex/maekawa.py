@@ -78,8 +78,7 @@ class Maekawa(Mutex):
 
     def _vote(self, io: Io) -> None:
         if self.voted_for is None and self.queue:
-            self.voted_for, *rest = self.queue
-            self.queue = tuple(rest)
+            self.voted_for, self.queue = self.queue[0], self.queue[1:]
             io.send(self.voted_for, Vote())
 
     def status(self) -> str:

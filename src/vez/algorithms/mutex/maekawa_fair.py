@@ -154,7 +154,8 @@ class MaekawaFair(Mutex):
         self.clock = max(self.clock, message.clock)
         if self._waits(message.timestamp):
             self.votes |= {sender}
-            self.refused -= {sender}
+            if sender in self.refused:
+                self.refused -= {sender}
             self._settle(io)
 
     def on_failed(self, message: Failed, sender: int, io: Io) -> None:
@@ -182,7 +183,7 @@ class MaekawaFair(Mutex):
         if len(self.votes) == len(self.voters):
             self.state = HELD
             io.enter()
-        elif self.refused:
+        elif self.refused and self.inquiries:
             for voter in sorted(self.inquiries & self.votes):
                 self.votes -= {voter}
                 self.inquiries -= {voter}

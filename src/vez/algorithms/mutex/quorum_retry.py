@@ -55,9 +55,9 @@ class QuorumRetry(Mutex):
     members: tuple[int, ...] = ()  # everybody, ascending
     electorate: tuple[int, ...] = ()  # the coordinators, the first of them
     coordinates: bool = False  # whether this process is a coordinator
-    granted: tuple[int, int] | None = None  # coordinator: who has the permission, and for which request
-    queue: tuple[tuple[int, int], ...] = ()  # coordinator: (who, request) in the order of arrival
     finished: tuple[int, ...] = ()  # coordinator: the last finished request of each of the members
+    granted: int | None = None  # coordinator: who has the permission, for the request after its last finished one
+    queue: tuple[int, ...] = ()  # coordinator: who waits, for that request too, in the order of arrival
     state: str = OUTSIDE
     number: Durable[int] = 0  # of the own attempt; never reused
     failures: int = 0  # attempts given up since the application's wish
@@ -87,7 +87,7 @@ class QuorumRetry(Mutex):
 
     def on_request(self, message: Request, sender: int, io: Io) -> None:
         if self._finish(sender, message.number - 1):
-            self.queue += ((sender, message.number),)
+            self.queue += (sender,)
         self._grant_next(io)
 
     def on_grant(self, message: Grant, sender: int, io: Io) -> None:
@@ -126,24 +126,25 @@ class QuorumRetry(Mutex):
     def _finish(self, participant: int, number: int) -> bool:
         """All requests of the participant up to that number are over; False if later ones are known to be, too."""
         place = bisect_left(self.members, participant)
-        if number < self.finished[place]:
-            return False
+        if number <= self.finished[place]:
+            return number == self.finished[place]
         self.finished = (*self.finished[:place], number, *self.finished[place + 1 :])
-        if self.granted and self.granted[0] == participant and self.granted[1] <= number:
+        if self.granted == participant:
             self.granted = None
-        self.queue = tuple(waiting for waiting in self.queue if waiting[0] != participant or waiting[1] > number)
+        if participant in self.queue:
+            self.queue = tuple(waiting for waiting in self.queue if waiting != participant)
         return True
 
     def _grant_next(self, io: Io) -> None:
         if self.granted is None and self.queue:
             self.granted, self.queue = self.queue[0], self.queue[1:]
-            participant, number = self.granted
-            io.send(participant, Grant(number))
+            last_finished = self.finished[bisect_left(self.members, self.granted)]
+            io.send(self.granted, Grant(last_finished + 1))
 
     def status(self) -> str:
         if self.state in (WANTED, HELD):
             return f"{self.state}, permissions {{{', '.join(map(str, sorted(self.permissions)))}}}"
         if self.coordinates:
-            holder = f"granted {self.granted[0]}" if self.granted else "free"
-            return f"{holder}, queue [{', '.join(str(participant) for participant, _ in self.queue)}]"
+            holder = "free" if self.granted is None else f"granted {self.granted}"
+            return f"{holder}, queue [{', '.join(map(str, self.queue))}]"
         return self.state if self.state == BACKING_OFF else ""

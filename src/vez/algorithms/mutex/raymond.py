@@ -77,8 +77,7 @@ class Raymond(Mutex):
     def _move(self, io: Io) -> None:
         """Give the token to the first of the queue, and ask for it again if there are more."""
         if self.holder == io.me and not self.inside and self.queue:
-            first, *rest = self.queue
-            self.queue = tuple(rest)
+            first, self.queue = self.queue[0], self.queue[1:]
             if first == io.me:
                 self.inside = True
                 io.enter()

@@ -1,0 +1,53 @@
+"""What `order` reads off local steps says at least what happens: held against every run, with its history."""
+
+from __future__ import annotations
+
+import pytest
+from tests.check.test_search import configuration
+
+from vez.check.model import Model, State, Step
+from vez.check.order import NOTHING_YET, Order
+
+
+@pytest.mark.parametrize("name", ["dolev-klawe-rodeh", "chang-roberts", "ring-collect"])
+def test_no_message_comes_out_of_order(name: str) -> None:
+    model = Model(configuration(name, 3, {"fifo": True}))
+    orders = {to: Order(model, (to - 1) % model.n * model.n + to) for to in range(model.n)}
+    found: set[tuple[State, tuple[int, ...]]] = {(start, (NOTHING_YET,) * model.n) for start in model.initial()}
+    steps: list[tuple[State, tuple[int, ...], Step]] = []
+    work = sorted(found)
+    while work:
+        state, heard = work.pop()
+        for step in model.steps(state):
+            steps.append((state, heard, step))
+            _learn(model, orders, state, step)
+            later = tuple(
+                step.message if step.kind == "deliver" and place == step.process else last
+                for place, last in enumerate(heard)
+            )
+            if (step.state, later) not in found:
+                found.add((step.state, later))
+                work.append((step.state, later))
+    for state, heard, step in steps:
+        for place, order in orders.items():
+            assert heard[place] in order.heard[state.locals[place]]
+        if step.kind == "deliver":
+            event = ("deliver", model.ids[step.other], model.messages[step.message])
+            assert event in orders[step.process].follows[heard[step.process]]
+
+
+def test_dolev_klawe_rodeh_begins_with_first() -> None:
+    """Or being asked to elect would not commute with what a process hears, and nothing could be saved."""
+    model = Model(configuration("dolev-klawe-rodeh", 3, {}))
+    order = Order(model, 0 * model.n + 1)
+    for state in (start for start in model.initial()):
+        for step in model.steps(state):
+            _learn(model, {1: order}, state, step)
+    assert [type(event[2]).__name__ for event in order.follows[NOTHING_YET]] == ["First"]
+
+
+def _learn(model: Model, orders: dict[int, Order], state: State, step: Step) -> None:
+    event = (step.kind, model.ids[step.other], model.messages[step.message]) if step.kind == "deliver" else (step.kind,)
+    after = step.state.locals[step.process]
+    for order in orders.values():
+        order.add(step.process, state.locals[step.process], event, after, step.transition.sends)
