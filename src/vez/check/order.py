@@ -51,7 +51,7 @@ class Order:
 
     def _of(self, sends: tuple[tuple[int, object], ...]) -> tuple[int, ...]:
         me = self.model.ids[self.to]
-        return tuple(self.model.message_number(message) for to, message in sends if to == me)  # type: ignore[arg-type]
+        return tuple(self.model.message_number(message) for to, message in sends if to == me)
 
     def _chain(self, last: int, sent: tuple[int, ...]) -> int:
         for number in sent:
