@@ -73,11 +73,14 @@ class Ledger:
         with self._mutex:
             self._held.setdefault(owner, []).append((engine, ref(holding)))
 
-    def remove(self, owner: int, holding: Waiting) -> None:
+    def remove(self, owner: int, holding: object) -> None:
         """No longer. Another thread than the owner's may say so."""
         with self._mutex:
             held = self._held.get(owner)
             if held is None:
+                return
+            if len(held) == 1 and held[0][1]() is holding:
+                del self._held[owner]
                 return
             rest = [(engine, known) for engine, known in held if known() is not holding and known() is not None]
             if rest:

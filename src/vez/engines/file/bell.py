@@ -176,12 +176,13 @@ class Ear(threading.local):
         events = self._sleep.epoll.poll(seconds, 8)
         if not events:
             return _NOBODY
+        if len(events) == 1 and events[0][0] == self._number:
+            self.rung = True
+            return _NOBODY
         ended: set[int] = set()
         for descriptor, _ in events:
             if descriptor == self._number:
                 self.rung = True
-                if len(events) == 1:
-                    return _NOBODY
             else:
                 ended |= {process for process, mine in known.items() if mine == descriptor}
         for process in ended:

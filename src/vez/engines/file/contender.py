@@ -20,6 +20,7 @@ from vez.engines.file.bell import Bell, Ringer
 from vez.engines.file.layout import (
     ALL,
     BELL_WORD,
+    BROKEN_WORD,
     COMPLEMENT,
     FIRST_HALF,
     FIRST_WORD,
@@ -49,6 +50,7 @@ from vez.engines.file.layout import (
     WAITS_WORD,
 )
 from vez.engines.file.tickets import FLOCK, UNLOCK_ALL, Slot, TicketFile, enter
+from vez.engines.local import ledger
 from vez.errors import Misuse, OwnershipLost
 
 if TYPE_CHECKING:
@@ -184,7 +186,7 @@ class Contender:
             return True
         file = self.file
         file.refuse_truncated(self.handle)
-        broken = file.broken_below()
+        broken = file.words[BROKEN_WORD]
         if self.token < broken:
             raise OwnershipLost(
                 f"the turn of this request for {self.request.name!r} (token {self.token}) came and was broken by force "
@@ -282,7 +284,7 @@ class Contender:
             return
         sound = False
         try:
-            sound = self._sound()
+            sound = os.lseek(self.handle, 0, os.SEEK_END) >= self.file.size
             if sound:
                 self.file.map[self.offset + STATE_IN_SLOT] = LEAVING
         finally:
@@ -310,7 +312,9 @@ class Contender:
         if sound:
             file.map[TAKEN_AT + self.number] = 0
         self.state = FREE  # with no call since the line above: nobody else's slot can be given up by a second release
-        self.give_back()
+        handle, self.handle = self.handle, -1
+        file.give_back(handle)
+        ledger.remove(self.owner, self)
 
     def give_back(self) -> None:
         """The descriptor, which holds no lock, is for the next contender."""

@@ -6,7 +6,6 @@ import time
 
 from vez.engines.file.bell import Ear
 from vez.engines.file.contender import Contender
-from vez.engines.local import ledger
 
 ear = Ear()
 
@@ -50,8 +49,3 @@ class FileContender(Contender):
             return ""
         since = time.time() - place.holder.since
         return f"process {place.holder.pid} ({place.holder.label}) has been inside for {since:.1f} s"
-
-    def _left(self, state: int, sound: bool) -> None:
-        """Wake the next first, then strike it from the ledger."""
-        super()._left(state, sound)
-        ledger.remove(self.owner, self)
