@@ -179,7 +179,8 @@ def _write(example: tuple[str, Counterexample] | None, options: dict[str, Any]) 
     if options["scenario_file"]:
         path = files["scenario"] = options["scenario_file"]
         comment = (
-            f"The shortest run in which {name} is broken. See it:\n    vez sim --scenario {path.name} --diagram text"
+            f"{_which(run, options).capitalize()} in which {name} is broken. See it:\n"
+            f"    vez sim --scenario {path.name} --diagram text"
         )
         write_file(path, dumps(run.scenario, comment))
     if options["trace_file"]:
@@ -211,18 +212,23 @@ def _print(
         out.print(f"[bold red]bug:[/] {escape(text)}")
     print_verdicts(out, found.verdicts)
     if example is not None:
-        _print_run(*example)
+        _print_run(*example, _which(example[1], options))
     for path in files.values():
         out.print(f"wrote {path}", soft_wrap=True)
     if example is None and any(options[name] for name in ("output", "scenario_file", "trace_file")):
         out.print("nothing is broken: no file was written")
 
 
-def _print_run(name: str, run: Counterexample) -> None:
+def _which(run: Counterexample, options: dict[str, Any]) -> str:
+    """Breadth first finds the shortest; among fewer interleavings it need not be there, and of loops one is enough."""
+    return "a run" if options["reduce"] or run.path.loop is not None else "the shortest run"
+
+
+def _print_run(name: str, run: Counterexample, which: str) -> None:
     out = console()
     repeated = ", then round in a loop" if run.path.loop is not None else ""
     steps = f"{run.steps} step{'s' * (run.steps != 1)}"
-    out.print(f"the shortest run in which [bold]{name}[/] is broken, {steps}{repeated}:")
+    out.print(f"{which} in which [bold]{name}[/] is broken, {steps}{repeated}:")
     place = 0
     for number, step in enumerate(run.path.steps):
         if number == run.path.loop:
