@@ -19,11 +19,10 @@ from vez.engines import open_engine
 from vez.engines.base import Break, Engine, Holding, Inspection, Kind, Leader, Progress, Request
 from vez.engines.names import check_name
 from vez.errors import AlreadyHeld, LockTimeout, Misuse, OwnershipLost
+from vez.grants import Grants
 from vez.requests import check_lease, check_timeout, election_request, lock_request, semaphore_request
 
 _FOREVER = object()
-_REMEMBERED = 32
-"""Grants that an object keeps before it sorts out those released without it."""
 _numbers = count(1)
 
 
@@ -65,8 +64,13 @@ class Grant:
 
     def release(self) -> None:
         """Let go; the next in line is woken. Doing it twice is harmless."""
-        self.released = True
-        self._holding.release()
+        try:
+            self._holding.release()
+        except BaseException:  # an interrupt: what it has cut short is completed
+            self._holding.release()
+            raise
+        finally:
+            self.released = True
 
     def __enter__(self) -> Self:
         return self
@@ -110,7 +114,7 @@ class Lock:
         self._client, self._engine, self._request = client, client.engine, request
         self._timeout = timeout if timeout is None else check_timeout(timeout)
         self._progress = progress
-        self._grants: dict[int, Grant] = {}  # by thread
+        self._grants: Grants[Grant] = Grants()  # by thread
 
     @property
     def name(self) -> str:
@@ -122,10 +126,13 @@ class Lock:
         seconds = self._timeout if timeout is _FOREVER else check_timeout(timeout)  # type: ignore[arg-type]
         owner = _owner.number
         holding = self._engine.acquire(self._request, owner, seconds, self._progress)
-        if len(self._grants) > _REMEMBERED:
-            self._grants = {of: grant for of, grant in self._grants.items() if not grant.released}
-        grant = self._grants[owner] = self.grant_type(self._request.name, holding)
-        return grant
+        try:
+            grant = self.grant_type(self._request.name, holding)
+            self._grants.push(owner, grant)
+            return grant
+        except BaseException:  # an interrupt: nobody will know of the grant
+            holding.release()
+            raise
 
     def try_acquire(self) -> Grant | None:
         """The grant if it can be had at once, else nothing."""
@@ -136,7 +143,7 @@ class Lock:
 
     def release(self) -> None:
         """Let go of what this thread holds through this object."""
-        grant = self._grants.pop(_owner.number, None)
+        grant = self._grants.newest(_owner.number)
         if grant is None:
             raise Misuse(f"{self.name!r} is not held by this thread through this object", hint="acquire it first")
         grant.release()
@@ -145,7 +152,14 @@ class Lock:
         return self.acquire()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        grant = self._grants.pop(_owner.number, None)
+        try:
+            self._leave()
+        except BaseException:  # an interrupt: what it has cut short is completed
+            self._leave()
+            raise
+
+    def _leave(self) -> None:
+        grant = self._grants.newest(_owner.number)
         if grant is not None:
             grant.release()
 

@@ -14,17 +14,16 @@ from itertools import count
 from time import monotonic
 from types import TracebackType
 from typing import Self
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 from vez.engines import open_engine
 from vez.engines.base import Break, Engine, Holding, Inspection, Kind, Leader, Progress, Request
 from vez.engines.names import check_name
 from vez.errors import AlreadyHeld, LockTimeout, Misuse, OwnershipLost
+from vez.grants import Grants
 from vez.requests import check_lease, check_timeout, election_request, lock_request, semaphore_request
 
 _FOREVER = object()
-_REMEMBERED = 32
-"""Grants that an object keeps before it sorts out those released without it."""
 _numbers = count(1)
 _owners: WeakKeyDictionary[asyncio.Task[object], int] = WeakKeyDictionary()
 
@@ -52,7 +51,14 @@ class Grant:
         self._loss = asyncio.Event()
         self._body: asyncio.Task[object] | None = None
         self._cancelled = False
-        holding.on_loss(self._lost)
+        me = ref(self)  # the engine must not keep alive what nobody else knows any more
+
+        def tell(why: str) -> None:
+            grant = me()
+            if grant is not None:
+                grant._lost(why)
+
+        holding.on_loss(tell)
         if holding.why_lost() is not None:
             self._loss.set()
 
@@ -153,7 +159,7 @@ class Lock:
         self._client, self._engine, self._request = client, client.engine, request
         self._timeout = check_timeout(timeout)
         self._progress = progress
-        self._grants: dict[int, Grant] = {}  # by task
+        self._grants: Grants[Grant] = Grants()  # by task
 
     @property
     def name(self) -> str:
@@ -165,10 +171,13 @@ class Lock:
         seconds = self._timeout if timeout is _FOREVER else check_timeout(timeout)  # type: ignore[arg-type]
         owner = _owner()
         holding = await self._engine.acquire_async(self._request, owner, seconds, self._progress)
-        if len(self._grants) > _REMEMBERED:
-            self._grants = {of: grant for of, grant in self._grants.items() if not grant.released}
-        grant = self._grants[owner] = self.grant_type(self._request.name, holding)
-        return grant
+        try:
+            grant = self.grant_type(self._request.name, holding)
+            self._grants.push(owner, grant)
+            return grant
+        except BaseException:  # an interrupt: nobody will know of the grant
+            holding.release()
+            raise
 
     async def try_acquire(self) -> Grant | None:
         """The grant if it can be had at once, else nothing."""
@@ -179,7 +188,7 @@ class Lock:
 
     async def release(self) -> None:
         """Let go of what this task holds through this object."""
-        grant = self._grants.pop(_owner(), None)
+        grant = self._grants.newest(_owner())
         if grant is None:
             raise Misuse(f"{self.name!r} is not held by this task through this object", hint="acquire it first")
         await grant.release()
@@ -191,7 +200,7 @@ class Lock:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
-        grant = self._grants.pop(_owner(), None)
+        grant = self._grants.newest(_owner())
         if grant is not None:
             await grant.__aexit__(kind, error, at)
 

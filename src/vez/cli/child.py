@@ -13,7 +13,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
 from vez.aio import Grant
-from vez.cli.engine import HELD
+from vez.cli.engine import HELD, lifelines
 from vez.errors import Misuse
 
 FORWARDED = (
@@ -38,9 +38,9 @@ class NotExecutable(Misuse):
 class Child:
     """A command, started anew for each grant."""
 
-    def __init__(self, command: tuple[str, ...], kill_after: float, held: Callable[[int], str]) -> None:
+    def __init__(self, command: tuple[str, ...], kill_after: float, held: Callable[[int, int | None], str]) -> None:
         self.command, self.kill_after = command, kill_after
-        self.held = held  # what we hold with that token, for a `vez run` within the command
+        self.held = held  # what we hold with that token and lifeline, for a `vez run` within the command
 
     async def run(self, grant: Grant, lost: Coroutine[Any, Any, None]) -> int | None:
         """Its exit code as a shell would tell it; nothing if the grant was lost and it was ended."""
@@ -64,12 +64,12 @@ class Child:
 
     def _start(self, grant: Grant) -> subprocess.Popen[bytes]:
         environment = {**os.environ, "VEZ_LOCK": grant.name, "VEZ_TOKEN": str(grant.token)}
-        environment[HELD] = self.held(grant.token)
         parent, lifeline = os.getpid(), grant.lifeline()
+        environment[HELD] = self.held(grant.token, lifeline)
         try:
             return subprocess.Popen(  # noqa: S603
                 self.command, env=environment, process_group=0, preexec_fn=lambda: _die_with(parent),
-                pass_fds=() if lifeline is None else (lifeline,),
+                pass_fds=lifelines() if lifeline is None else (lifeline, *lifelines()),
             )  # fmt: skip
         except FileNotFoundError as error:
             raise NotFound(f"there is no command {self.command[0]!r}") from error

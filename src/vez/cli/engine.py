@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 
 import msgspec
 
@@ -22,6 +23,8 @@ class Outer(msgspec.Struct, frozen=True):
     kind: Kind
     name: str
     token: int
+    lifeline: int | None = None
+    """The descriptor on which it depends; what is started within must have it too."""
 
 
 def engine_url(url: str | None) -> str:
@@ -47,6 +50,18 @@ def outer() -> list[Outer]:
 def with_mine(mine: Outer) -> str:
     """The same with one more, for the environment of a command."""
     return msgspec.json.encode([*outer(), mine]).decode()
+
+
+def lifelines() -> tuple[int, ...]:
+    """The descriptors of those around us that are still open here, and are what they are said to be: regular files."""
+    return tuple(held.lifeline for held in outer() if held.lifeline is not None and _is_file(held.lifeline))
+
+
+def _is_file(descriptor: int) -> bool:
+    try:
+        return descriptor > 2 and stat.S_ISREG(os.fstat(descriptor).st_mode)
+    except (OSError, OverflowError):
+        return False
 
 
 def refuse_outer(engine: Engine, kind: Kind, name: str, limit: int) -> None:

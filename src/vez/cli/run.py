@@ -74,8 +74,8 @@ def run(
             if not no_wait:
                 refuse_outer(client.engine, kind, name, limit or 1)
 
-            def held(token: int) -> str:
-                return with_mine(Outer(client.url, kind, name, token))
+            def held(token: int, lifeline: int | None) -> str:
+                return with_mine(Outer(client.url, kind, name, token, lifeline))
 
             return await _run(lambda: made(client), Child(command, kill_after, held), teller, again=leader)
 

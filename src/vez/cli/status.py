@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 import click
@@ -15,6 +16,7 @@ from vez.cli.output import console
 from vez.cli.waiting import duration
 from vez.client import Client, connect
 from vez.engines.base import Contestant, Inspection, Kind
+from vez.engines.names import check_name
 from vez.errors import CorruptState, EngineUnavailable, Misuse
 
 EXIT_DAMAGED = CorruptState.exit_code
@@ -33,6 +35,10 @@ def status(name: str | None, url: str | None, everything: bool, watch: bool, int
 
     Names whose files cannot be read are shown as damaged, and the exit code is 65 then.
     """
+    if name is not None:
+        check_name(name)
+    if not math.isfinite(interval):
+        raise Misuse(f"an interval is a number of seconds, found {interval}", hint="for example --interval 1")
     with connect(engine_url(url)) as client:
         if not watch:
             found = look(client, name, everything=everything)
@@ -93,6 +99,14 @@ def _watch(client: Client, name: str | None, interval: float, *, everything: boo
             time.sleep(interval)
 
 
+def _standing(who: Contestant, word: str) -> str:
+    if who.lost:
+        return f"[red]{word}, but it was broken[/]"
+    if who.ended:
+        return f"[yellow]{word}: it has ended, and what it started keeps the turn[/]"
+    return f"[green]{word}[/]"
+
+
 def table(client: Client, found: list[Inspection | Damaged], name: str | None) -> Table:
     """One row for each who holds or waits."""
     made = Table(title=escape(client.url), title_justify="left", box=None, header_style="bold")
@@ -106,7 +120,7 @@ def table(client: Client, found: list[Inspection | Damaged], name: str | None) -
         kind = f"{seen.kind} {seen.limit}" if seen.kind == "semaphore" else seen.kind
         for who in seen.holders:
             word = "leads" if seen.kind == "election" else "reads" if who.shared else "holds"
-            _row(made, title, kind, who, f"[red]{word}, but it was broken[/]" if who.lost else f"[green]{word}[/]")
+            _row(made, title, kind, who, _standing(who, word))
             title = kind = ""
         for place, who in enumerate(seen.queue, 1):
             _row(made, title, kind, who, f"waits, {place}. in line" if seen.kind != "election" else "candidate")

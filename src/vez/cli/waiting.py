@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
 import sys
@@ -13,12 +14,18 @@ from vez.engines.base import Place
 from vez.errors import LockTimeout
 
 
+def _say(text: str, *, nl: bool = True) -> None:
+    """Whether anybody hears it or not: a command must not fail because standard error is closed or full."""
+    with contextlib.suppress(OSError, AttributeError, ValueError):
+        click.echo(text, nl=nl, err=True)
+
+
 class Teller:
     """Speaks on standard error; standard output belongs to the command."""
 
     def __init__(self, name: str, *, quiet: bool, as_json: bool) -> None:
         self.name, self.quiet, self.as_json = name, quiet, as_json
-        self.live = sys.stderr.isatty() and not quiet and not as_json
+        self.live = sys.stderr is not None and sys.stderr.isatty() and not quiet and not as_json
         self._last: Place | None = None
         self._begun = False
 
@@ -28,9 +35,9 @@ class Teller:
             self._event("waiting", position=place.position, estimated_seconds=place.estimated_seconds)
         elif self.live:
             width = shutil.get_terminal_size().columns - 1  # a line that wraps cannot be cleared
-            click.echo(f"\r\x1b[2K{self.line(place)[:width]}", nl=False, err=True)
+            _say(f"\r\x1b[2K{self.line(place)[:width]}", nl=False)
         elif not self._begun and not self.quiet and not self.as_json:
-            click.echo(f"vez: {self.line(place)}", err=True)
+            _say(f"vez: {self.line(place)}")
         self._last, self._begun = place, True
 
     def line(self, place: Place) -> str:
@@ -38,7 +45,8 @@ class Teller:
         parts = [f"waiting for {self.name}: {place.position} before us"]
         if place.holder is not None:
             inside = max(0.0, time.time() - place.holder.since)
-            parts.append(f"process {place.holder.pid} ({place.holder.label}) inside for {duration(inside)}")
+            gone = ", ended, but what it started keeps the turn," if place.holder.ended else ""
+            parts.append(f"process {place.holder.pid} ({place.holder.label}){gone} inside for {duration(inside)}")
         if place.estimated_seconds is not None:
             parts.append(f"about {duration(place.estimated_seconds)} to go")
         return ", ".join(parts)
@@ -46,7 +54,7 @@ class Teller:
     def waited(self) -> None:
         """The wait is over; clear the live line."""
         if self.live and self._begun:
-            click.echo("\r\x1b[2K", nl=False, err=True)
+            _say("\r\x1b[2K", nl=False)
         self._begun = False
 
     def granted(self, token: int) -> None:
@@ -67,7 +75,7 @@ class Teller:
 
     def _event(self, event: str, **fields: object) -> None:
         if self.as_json:
-            click.echo(json.dumps({"event": event, "name": self.name, **fields}), err=True)
+            _say(json.dumps({"event": event, "name": self.name, **fields}))
 
 
 def duration(seconds: float) -> str:

@@ -40,7 +40,7 @@ class Place(msgspec.Struct, frozen=True):
     """How many are before it, those inside included; it only falls."""
     estimated_seconds: float | None
     """The position times the mean stay of late, less what the first has been inside for; nothing where no stay has
-    ended yet."""
+    ended yet, and where the first has stayed for longer than that."""
     holder: Contestant | None = None
 
 
@@ -57,6 +57,8 @@ class Contestant(msgspec.Struct, frozen=True):
     weight: int = 0
     lost: bool = False
     """Its holding was broken, and it has not gone yet."""
+    ended: bool = False
+    """Its process is gone, and what it has started keeps the turn."""
 
 
 class Break(msgspec.Struct, frozen=True):

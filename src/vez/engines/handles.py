@@ -102,20 +102,26 @@ def _after_in_parent() -> None:
 
 def _after_in_child() -> None:
     global generation, pid
-    for descriptor in _open:
-        with contextlib.suppress(OSError):
-            os.close(descriptor)
-    for made in list(_sockets):
-        made.close()
-    for sleep in _sleeps:
-        sleep.close()
-    _open.clear()
-    _sockets.clear()
-    _sleeps.clear()
-    generation += 1
-    pid = os.getpid()
-    _gate.release()
+    if pid == os.getpid():
+        return
+    generation += 1  # first of all: what is inherited must not count
+    try:
+        while _open:
+            with contextlib.suppress(OSError):
+                os.close(_open.pop())
+        for made in list(_sockets):
+            made.close()
+        for sleep in list(_sleeps):
+            sleep.close()
+        _sockets.clear()
+        _sleeps.clear()
+        pid = os.getpid()
+    finally:
+        with contextlib.suppress(RuntimeError):  # the second time it is not ours any more
+            _gate.release()
 
 
 atexit.register(_close_sockets)
 os.register_at_fork(before=_before_fork, after_in_parent=_after_in_parent, after_in_child=_after_in_child)
+# Once more: an interrupt that strikes within a hook is seen by nobody, and ends it.
+os.register_at_fork(after_in_child=_after_in_child)

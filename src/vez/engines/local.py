@@ -139,6 +139,7 @@ class LocalEngine(Engine):
         try:  # with no call since it was enlisted: wherever an interrupt strikes, it is released
             if not waiting.granted():
                 self._wait(waiting, owner, seconds, deadline, progress)
+            self.refuse_if_closed()  # it may have been closed while we were let in
             ledger.add(owner, self, waiting)
             return waiting
         except BaseException:
@@ -157,6 +158,7 @@ class LocalEngine(Engine):
         try:  # with no call since it was enlisted: wherever an interrupt strikes, it is released
             if not waiting.granted():
                 await self._wait_async(waiting, owner, seconds, deadline, progress)
+            self.refuse_if_closed()  # it may have been closed while we were let in
             ledger.add(owner, self, waiting)
             return waiting
         except BaseException:

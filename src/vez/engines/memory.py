@@ -166,8 +166,8 @@ class MemoryContender:
             before = [m for m in self.queue.members if m.ticket < self.ticket and m.lost is None]
             mean = self.queue.mean
             inside = time.time() - before[0].since if before else 0.0
-            estimate = None if mean is None else max(0.0, len(before) * mean / self.request.limit - inside)
-            return Place(len(before), estimate, before[0].contestant() if before else None)
+            estimate = 0.0 if mean is None else len(before) * mean / self.request.limit - inside
+            return Place(len(before), estimate if estimate > 0 else None, before[0].contestant() if before else None)
 
     def explain(self) -> str:
         """Who stands in the way."""
@@ -199,7 +199,6 @@ class MemoryContender:
     def release(self) -> None:
         """Leave, from the queue or from the inside. What an interrupt cuts short is completed by the next call, the
         finaliser's at the latest; so it is done only when all is done."""
-        ledger.remove(self.owner, self)
         if self.gone or self.generation != handles.generation:
             return
         with self.space.lock:
@@ -211,6 +210,7 @@ class MemoryContender:
                 queue.settle()
             else:
                 queue.wake()
+            ledger.remove(self.owner, self)
             self.gone = True
 
     def __del__(self) -> None:
@@ -266,21 +266,27 @@ class MemoryEngine(LocalEngine):
     ) -> Waiting | None:
         self.refuse_if_closed()
         space = self.space
-        with space.lock:
-            contender = MemoryContender(space, request, owner, loop)
-            queue = contender.queue
-            if request.kind == "semaphore":
-                if queue.members and queue.limit != request.limit:
-                    raise Misuse(
-                        f"semaphore {request.name!r} is in use with a limit of {queue.limit}, asked for "
-                        f"{request.limit}", hint="all users of a semaphore must name the same limit",
-                    )  # fmt: skip
-                queue.limit = request.limit
-            queue.seats[contender.ticket] = ref(contender)
-            if not contender.granted() and not wait:
+        contender: MemoryContender | None = None
+        try:
+            with space.lock:
+                contender = MemoryContender(space, request, owner, loop)
+                queue = contender.queue
+                if request.kind == "semaphore":
+                    if queue.members and queue.limit != request.limit:
+                        raise Misuse(
+                            f"semaphore {request.name!r} is in use with a limit of {queue.limit}, asked for "
+                            f"{request.limit}", hint="all users of a semaphore must name the same limit",
+                        )  # fmt: skip
+                    queue.limit = request.limit
+                queue.seats[contender.ticket] = ref(contender)
+                if contender.granted() or wait:
+                    return contender
                 contender.release()
                 return None
-            return contender
+        except BaseException:
+            if contender is not None:
+                contender.release()
+            raise
 
     def before_waiting(self, waiting: Waiting, owner: int) -> bool:
         held = [h for engine, h in ledger.of(owner) if isinstance(h, MemoryContender) and h.space is self.space]

@@ -7,7 +7,9 @@ the grace that it asked for when it came, for example to end a child process.
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import time
 from itertools import takewhile
 from typing import TYPE_CHECKING
@@ -19,7 +21,7 @@ from vez.engines.base import Break, Kind
 from vez.engines.file import elections
 from vez.engines.file.elections import leads
 from vez.engines.file.layout import BROKEN, BROKEN_AT, HELD, LEADER, LEADER_AT, OBSERVING, REVOKED_AT, WAITING, store
-from vez.engines.file.tickets import Gone, Slot, TicketFile, doorway
+from vez.engines.file.tickets import Gone, Slot, TicketFile, doorway, ended
 from vez.errors import EngineUnavailable
 
 if TYPE_CHECKING:
@@ -96,9 +98,10 @@ def _entitled(living: list[Slot], limit: int) -> list[Slot]:
 
 
 def _wait_for(file: TicketFile, handle: int, holders: list[Slot]) -> None:
-    """Give each holder the grace that it asked for. The grace is bounded, so looking now and then is enough."""
+    """Give each holder the grace that it asked for, unless it is gone and only what it has started keeps its byte. The
+    grace is bounded, so looking now and then is enough."""
     end = time.monotonic() + max(slot.grace_ms for slot in holders) / 1000
-    while time.monotonic() < end and any(file.alive(handle, slot.ticket) for slot in holders):
+    while time.monotonic() < end and any(file.alive(handle, slot.ticket) and not ended(slot) for slot in holders):
         time.sleep(_POLL)
 
 
@@ -115,14 +118,21 @@ def _write(engine: FileEngine, record: Break) -> None:
     except OSError as error:
         raise EngineUnavailable(
             f"cannot write {engine.path / RECORDS}: {error.strerror}; nothing was broken",
-            hint="remove what is in its place",
+            hint="a break must be recorded: make room on the disk, or remove what is in the file's place",
         ) from error
 
 
+def _refuse_irregular(handle: int) -> None:
+    """A pipe in the place of the records would be waited for."""
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        raise OSError(errno.EINVAL, "it is no regular file")
+
+
 def _append(engine: FileEngine, record: Break) -> None:
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
     handle = handles.open_handle(RECORDS, flags, directory=engine.directory)
     try:
+        _refuse_irregular(handle)
         if os.fstat(handle).st_size > _MAX_BYTES:
             os.rename(RECORDS, RECORDS + ".old", src_dir_fd=engine.directory, dst_dir_fd=engine.directory)
             handles.close_handle(handle)
@@ -136,7 +146,8 @@ def _append(engine: FileEngine, record: Break) -> None:
 def records(engine: FileEngine) -> list[Break]:
     """All forced releases that are remembered, the oldest first; a line that was cut by a crash is passed over."""
     try:
-        handle = handles.open_handle(RECORDS, os.O_RDONLY | os.O_NOFOLLOW, directory=engine.directory)
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+        handle = handles.open_handle(RECORDS, flags, directory=engine.directory)
     except FileNotFoundError:
         return []
     except OSError as error:
@@ -144,6 +155,7 @@ def records(engine: FileEngine) -> list[Break]:
             f"cannot read {engine.path / RECORDS}: {error.strerror}", hint="remove what is in its place"
         ) from error
     try:
+        _refuse_irregular(handle)
         raw = os.read(handle, 2 * _MAX_BYTES)
     except OSError as error:
         raise EngineUnavailable(f"cannot read {engine.path / RECORDS}: {error.strerror}") from error

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
+from weakref import ref
 
 from vez.engines import handles
 from vez.engines.base import Contestant, Place, Request
@@ -49,7 +50,7 @@ from vez.engines.file.layout import (
     WAITING,
     WAITS_WORD,
 )
-from vez.engines.file.tickets import FLOCK, UNLOCK_ALL, Slot, TicketFile, enter
+from vez.engines.file.tickets import FLOCK, UNLOCK_ALL, Slot, TicketFile, ended, enter
 from vez.engines.local import ledger
 from vez.errors import Misuse, OwnershipLost
 
@@ -243,8 +244,8 @@ class Contender:
         before = [s for _, s in self.file.living(self.handle) if low <= s.ticket < self.token and s.state != LEAVING]
         mean = self.file.reals[MEAN_REAL]
         inside = time.time() - before[0].granted if before else 0.0
-        estimate = max(0.0, len(before) * mean / self.limit - inside) if mean else None
-        return Place(len(before), estimate, contestant(before[0]) if before else None)
+        estimate = len(before) * mean / self.limit - inside if mean else 0.0
+        return Place(len(before), estimate if estimate > 0 else None, contestant(before[0]) if before else None)
 
     def waits_for(self, key: int) -> None:
         """Write into our slot that our owner now waits for another name; 0 when no longer."""
@@ -270,11 +271,11 @@ class Contender:
     def on_loss(self, tell: Callable[[str], None]) -> None:
         """Call back from the event loop when this is lost."""
         if self.ear is not None:
-            self.ear.on_ring(self.token, id(self), lambda: self._tell(tell))
+            self.ear.on_ring(self._rung_by(), id(self), _teller(ref(self), tell))
 
-    def _tell(self, tell: Callable[[str], None]) -> None:
-        if (why := self.why_lost()) is not None:
-            tell(why)
+    def _rung_by(self) -> int:
+        """The number for which we are rung."""
+        return self.token
 
     def release(self) -> None:
         """Leave, from the queue or from the inside, and wake the next. Doing it twice is harmless, and what an
@@ -371,6 +372,17 @@ class Contender:
             pass
 
 
+def _teller(known: ref[Contender], tell: Callable[[str], None]) -> Callable[[], None]:
+    """Looks for a loss, and tells. The loop keeps it, so it must not keep a holding that nobody else knows any more."""
+
+    def look() -> None:
+        holding = known()
+        if holding is not None and (why := holding.why_lost()) is not None:
+            tell(why)
+
+    return look
+
+
 def contestant(slot: Slot, *, lost: bool = False, term: int | None = None) -> Contestant:
     """A slot in the words of `inspect`; what a leader has is not its ticket but its term."""
     return Contestant(
@@ -382,4 +394,5 @@ def contestant(slot: Slot, *, lost: bool = False, term: int | None = None) -> Co
         label=slot.label.rstrip(b"\0").decode(errors="replace"),
         weight=slot.weight,
         lost=lost,
+        ended=slot.state == HELD and ended(slot),
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import fcntl
 import os
 import stat
@@ -45,7 +46,12 @@ among them because nobody can tell what is behind it."""
 
 def directory_of(url: str) -> Path:
     """The directory of a `file:` URL, of `VEZ_DIR`, of the session, or of the system's temporary directory."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise Misuse(f"{url!r} is no URL: {error}", hint="write file:///absolute/path") from error
+    if "\0" in unquote(parts.path):
+        raise Misuse(f"a path has no zero bytes, found {url!r}", hint="write file:///absolute/path")
     if parts.netloc not in ("", "localhost"):
         raise Misuse(f"a file: URL names a directory of this machine, found the host {parts.netloc!r} in {url!r}",
                      hint="write file:///absolute/path")  # fmt: skip
@@ -74,7 +80,8 @@ def open_directory(path: Path) -> int:
             path.mkdir(mode=0o700)
         descriptor = handles.open_handle(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError as error:
-        what = "is a symbolic link or no directory" if path.is_symlink() or path.exists() else error.strerror
+        there = error.errno in (errno.EEXIST, errno.ENOTDIR, errno.ELOOP)
+        what = "is a symbolic link or no directory" if there else error.strerror
         raise EngineUnavailable(
             f"cannot use {path}: {what}", hint="name a directory of your own in VEZ_DIR or file:///path"
         ) from error

@@ -80,6 +80,8 @@ class LoopEar:
             for descriptor, _ in self._watching.values():
                 self.loop.remove_reader(descriptor)
         self._watching.clear()
+        for ticket in list(self._sleepers):
+            self._wake(ticket)
         self.bell.close()
         self.watch.close()
 

@@ -182,10 +182,9 @@ class Candidate(FileContender):
             return "another was elected" if leader[0] else "it was deposed"
         return None
 
-    def on_loss(self, tell: Callable[[str], None]) -> None:
+    def _rung_by(self) -> int:
         """Rings come for the ticket, not for the term."""
-        if self.ear is not None:
-            self.ear.on_ring(self.ticket, id(self), lambda: self._tell(tell))
+        return self.ticket
 
     def _left(self, state: int, sound: bool) -> None:
         """We have stepped down, or left the list: whoever of the others looks first elects."""

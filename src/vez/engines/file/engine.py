@@ -250,7 +250,7 @@ class FileEngine(LocalEngine):
         found = []
         for entry in _entries(self.directory, self.path):
             start, _, rest = entry.partition(".")
-            if start == kind:
+            if start == kind and entry.isascii():  # another is none of ours
                 found.append(unquote(rest) if "~" not in rest else _name_inside(self.directory, entry))
         return sorted(name for name in found if name.startswith(prefix))
 

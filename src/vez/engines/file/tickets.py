@@ -40,6 +40,7 @@ from vez.engines.file.layout import (
     LIMIT_AT,
     MAGIC,
     MAX_CAPACITY,
+    NAMESPACE,
     RANGE,
     SLOT,
     SLOT_BYTES,
@@ -165,8 +166,10 @@ class TicketFile:
             if self.map[BOOT_AT : BOOT_AT + 16] != boot:
                 with doorway(handle, self.where):
                     self._first_of_boot(handle, boot)
-        finally:
-            self.give_back(handle)
+        except BaseException:
+            handles.close_handle(handle)  # nobody gets this object, so nobody would close its pool
+            raise
+        self.give_back(handle)
 
     # Opening
 
@@ -345,7 +348,7 @@ class TicketFile:
     def _reclaim(self, handle: int) -> None:
         """Free the slots of the dead."""
         for number, slot in self.slots():
-            if not self.alive(handle, slot.ticket) and (slot.state != LEAVING or _ended(slot)):
+            if not self.alive(handle, slot.ticket) and (slot.state != LEAVING or ended(slot)):
                 self.map[TAKEN_AT + number] = 0
 
     def _grow(self, handle: int) -> int:
@@ -424,7 +427,10 @@ class TicketFile:
         return next((number for number, slot in self.slots() if slot.ticket == ticket), None)
 
 
-def _ended(slot: Slot) -> bool:
+def ended(slot: Slot) -> bool:
+    """Whether the process of a slot is gone, as far as we can see; what it has started may keep its byte locked."""
+    if slot.namespace != NAMESPACE:
+        return False
     try:
         os.kill(slot.pid, 0)
     except ProcessLookupError:

@@ -1,0 +1,195 @@
+"""What is held through one lock object: several permits of one owner, many threads, and grants that nobody keeps."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+import vez
+from vez import aio
+from vez.errors import AlreadyHeld, CorruptState, Misuse
+from vez.testing import eventually
+
+_spaces = count()
+
+
+@pytest.fixture(params=["file", "memory"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    return f"file://{tmp_path}/turns" if request.param == "file" else f"memory:grants-{next(_spaces)}"
+
+
+def test_one_owner_holds_two_permits_through_one_object(url: str) -> None:
+    with vez.connect(url) as client:
+        permits = client.semaphore("s", 2)
+
+        def inside() -> int:
+            return len(client.inspect("s", "semaphore").holders)
+
+        with permits:
+            with permits as second:
+                assert inside() == 2
+                with pytest.raises(AlreadyHeld):
+                    permits.acquire()
+            assert second.released
+            assert inside() == 1
+        assert inside() == 0
+        first, second = permits.acquire(), permits.acquire()
+        first.release()
+        permits.release()
+        assert second.released
+        with pytest.raises(Misuse):
+            permits.release()
+
+
+def test_one_task_holds_two_permits_through_one_object(url: str) -> None:
+    async def run() -> list[int]:
+        async with aio.connect(url) as client:
+            permits, seen = client.semaphore("s", 2), []
+
+            async def look() -> None:
+                seen.append(len((await client.inspect("s", "semaphore")).holders))
+
+            async with permits:
+                async with permits:
+                    await look()
+                await look()
+            await look()
+            return seen
+
+    assert asyncio.run(run()) == [2, 1, 0]
+
+
+def test_many_threads_share_one_object(url: str) -> None:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with vez.connect(url) as client:
+            shared, start = client.read_lock("shared", timeout=30), threading.Barrier(48)
+
+            def work(_: int) -> None:
+                start.wait()
+                for _ in range(10):
+                    with shared as grant:
+                        assert not grant.lost
+
+            with ThreadPoolExecutor(48) as pool:
+                list(pool.map(work, range(48)))
+            assert client.inspect("shared").holders == ()
+    finally:
+        sys.setswitchinterval(before)
+
+
+def test_a_grant_that_nobody_keeps_is_let_go(url: str) -> None:
+    with vez.connect(url) as client, vez.connect(url) as other:
+        client.lock("d").acquire()
+        gc.collect()
+        other.lock("d").acquire(5).release()
+
+    async def run() -> None:
+        async with aio.connect(url) as client, aio.connect(url) as other:
+            await asyncio.create_task(_drop(client))
+            gc.collect()
+            await (await other.lock("d").acquire(5)).release()
+
+    async def _drop(client: aio.Client) -> None:
+        await client.lock("d").acquire()
+
+    asyncio.run(run())
+
+
+def test_a_closed_client_ends_the_waits_of_tasks_at_once(url: str) -> None:
+    async def run() -> None:
+        async with aio.connect(url) as other:
+            held = await other.lock("x").acquire()
+            client = aio.connect(url)
+            waiting = asyncio.create_task(client.lock("x").acquire())
+            while not (await other.inspect("x")).queue:
+                await asyncio.sleep(0.001)
+            await client.close()
+            with pytest.raises(vez.VezError, match="closed"):
+                await asyncio.wait_for(waiting, 0.5)
+            await held.release()
+
+    asyncio.run(run())
+
+
+def test_looking_at_damaged_files_opens_nothing_for_good(tmp_path: Path) -> None:
+    with vez.connect(f"file://{tmp_path}/turns") as client, client.lock("x"):
+        pass
+    os.truncate(tmp_path / "turns" / "lock.x", 100)
+    with vez.connect(f"file://{tmp_path}/turns") as client:
+        before = len(os.listdir("/proc/self/fd"))
+        for _ in range(20):
+            with pytest.raises(CorruptState):
+                client.inspect("x")
+        assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_pipe_in_the_place_of_the_records_is_refused(tmp_path: Path) -> None:
+    with vez.connect(f"file://{tmp_path}/turns") as client, client.lock("x"):
+        os.mkfifo(tmp_path / "turns" / "breaks.jsonl")
+        for look in (lambda: client.inspect("x"), lambda: client.break_lock("x", "a test")):
+            with pytest.raises(vez.VezError, match=r"breaks\.jsonl"):
+                look()
+
+
+@pytest.mark.parametrize("url", ["file://[::1", "file:///tmp/%00x", f"file:///tmp/{'a' * 300}"])
+def test_odd_urls(url: str) -> None:
+    with pytest.raises(vez.VezError) as refused:
+        vez.connect(url)
+    assert refused.value.hint
+
+
+RUN = [sys.executable, "-m", "vez", "run", "x"]
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    return {**os.environ, "VEZ_URL": f"file://{tmp_path}/turns"}
+
+
+@pytest.mark.parametrize("stderr", ["2>&-", "2>/dev/full"])
+def test_a_command_runs_though_nobody_hears_what_is_said(
+    tmp_path: Path, environment: dict[str, str], stderr: str
+) -> None:
+    command = ["sh", "-c", f'exec "$@" {stderr}', "sh", *RUN, "--", "touch", str(tmp_path / "ran")]
+    with vez.connect(environment["VEZ_URL"]) as client:
+        grant = client.lock("x").acquire()
+        process = subprocess.Popen(command, env=environment)
+        eventually(lambda: len(client.inspect("x").queue) == 1, "a waiter")
+        grant.release()
+        assert process.wait(20) == 0
+    assert (tmp_path / "ran").exists()
+
+
+def test_leftovers_keep_the_turns_of_all_runs_around_them_and_a_break_passes_them_at_once(
+    environment: dict[str, str],
+) -> None:
+    inner = [sys.executable, "-m", "vez", "run", "inner", "--kill-after", "60", "--"]
+    command = [*RUN, "--kill-after", "60", "--", *inner, "sh", "-c", "sleep 1000 & echo $!; wait"]
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    left = int(process.stdout.readline())
+    with vez.connect(environment["VEZ_URL"]) as client:
+        process.kill()
+        process.wait()
+        eventually(lambda: all(w.ended for n in ("x", "inner") for w in client.inspect(n).holders), "the end of both")
+        for name in ("x", "inner"):
+            assert client.lock(name).try_acquire() is None
+        shown = subprocess.run([*RUN[:3], "status"], env=environment, capture_output=True, text=True, check=True)
+        assert "keeps the turn" in " ".join(shown.stdout.split())
+        assert client.break_lock("x", "a test") is not None
+        client.lock("x").acquire(10).release()
+        os.kill(left, signal.SIGKILL)
+        client.lock("inner").acquire(10).release()
+    process.stdout.close()
