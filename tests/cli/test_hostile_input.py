@@ -140,3 +140,16 @@ def test_a_bug_is_told_in_one_line_with_its_own_code(
     code, _, err = vez("sim bully")
     assert code == 70
     assert err.startswith("Traceback")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "torture file: --seconds nan", "observe x --for nan", "elect x --for inf", "elect x --wait nan",
+        "status --watch --interval nan", "run x --wait nan -- true",
+    ],
+)  # fmt: skip
+def test_what_is_no_number_is_refused(vez: Any, line: str) -> None:
+    code, _, message = vez(line)
+    assert code == 64
+    assert "is no finite number" in message

@@ -9,6 +9,7 @@ import click
 
 from vez import aio
 from vez.cli.engine import engine_url
+from vez.cli.numbers import Number
 from vez.cli.waiting import Teller
 
 
@@ -17,8 +18,8 @@ from vez.cli.waiting import Teller
 @click.option("--url", help="The engine.  [default: VEZ_URL, or the files of this machine]")
 @click.option("--weight", type=int, default=0, show_default=True, help="The heaviest candidate is elected.")
 @click.option("--label", help="How observers see this candidate.  [default: HOST:PROCESS]")
-@click.option("--wait", "seconds", type=click.FloatRange(min=0), metavar="S", help="Wait at most so many seconds.")
-@click.option("--for", "term_seconds", type=click.FloatRange(min=0), metavar="S", help="Resign after so many seconds.")
+@click.option("--wait", "seconds", type=Number(min=0), metavar="S", help="Wait at most so many seconds.")
+@click.option("--for", "term_seconds", type=Number(min=0), metavar="S", help="Resign after so many seconds.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
 def elect(
     name: str, url: str | None, weight: int, label: str | None, seconds: float | None, term_seconds: float | None,

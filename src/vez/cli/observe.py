@@ -8,6 +8,7 @@ import click
 import msgspec
 
 from vez.cli.engine import engine_url
+from vez.cli.numbers import Number
 from vez.client import connect
 
 
@@ -15,7 +16,7 @@ from vez.client import connect
 @click.argument("name")
 @click.option("--url", help="The engine.  [default: VEZ_URL, or the files of this machine]")
 @click.option("--once", is_flag=True, help="Print the leader of now, and end; exit code 1 if there is none.")
-@click.option("--for", "seconds", type=click.FloatRange(min=0), metavar="S", help="End after S seconds without change.")
+@click.option("--for", "seconds", type=Number(min=0), metavar="S", help="End after S seconds without change.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
 def observe(name: str, url: str | None, once: bool, seconds: float | None, as_json: bool) -> int:
     """Print who leads the election NAME, now and at each change, until interrupted."""

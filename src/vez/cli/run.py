@@ -10,6 +10,7 @@ import click
 from vez import aio
 from vez.cli.child import Child
 from vez.cli.engine import Outer, engine_url, refuse_outer, with_mine
+from vez.cli.numbers import Number
 from vez.cli.waiting import Teller
 from vez.engines.base import Kind
 from vez.errors import LockTimeout, Misuse, OwnershipLost
@@ -23,7 +24,7 @@ _MARGIN = 1.0
 @click.argument("name")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.option("--url", help="The engine.  [default: VEZ_URL, or the files of this machine]")
-@click.option("--wait", "seconds", type=click.FloatRange(min=0), metavar="S", help="Wait at most so many seconds.")
+@click.option("--wait", "seconds", type=Number(min=0), metavar="S", help="Wait at most so many seconds.")
 @click.option("--no-wait", is_flag=True, help="Give up at once if it is not free.")
 @click.option("--busy-code", type=click.IntRange(0, 255), default=EXIT_BUSY, show_default=True,
               help="The exit code when it was not granted in time.")  # fmt: skip
@@ -31,7 +32,7 @@ _MARGIN = 1.0
 @click.option("--semaphore", "limit", type=click.IntRange(min=1), metavar="N", help="Let N run at once.")
 @click.option("--leader", is_flag=True, help="Run while leader; start again when elected again.")
 @click.option("--weight", type=int, default=0, help="With --leader: the heaviest candidate is elected.")
-@click.option("--kill-after", type=click.FloatRange(0, 3000), default=5.0, show_default=True, metavar="S",
+@click.option("--kill-after", type=Number(0, 3000), default=5.0, show_default=True, metavar="S",
               help="On loss, seconds from TERM to KILL.")  # fmt: skip
 @click.option("--label", help="How `vez status` calls this process.  [default: the command]")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing while waiting.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 
 import click
@@ -12,6 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from vez.cli.engine import engine_url
+from vez.cli.numbers import Number
 from vez.cli.output import console
 from vez.cli.waiting import duration
 from vez.client import Client, connect
@@ -28,7 +28,7 @@ KINDS: tuple[Kind, ...] = ("lock", "semaphore", "election")
 @click.option("--url", help="The engine.  [default: VEZ_URL, or the files of this machine]")
 @click.option("--all", "everything", is_flag=True, help="Show names too that nobody holds or waits for.")
 @click.option("--watch", is_flag=True, help="Keep looking until interrupted.")
-@click.option("--interval", type=click.FloatRange(min=0.05), default=0.5, show_default=True, help="With --watch.")
+@click.option("--interval", type=Number(min=0.05), default=0.5, show_default=True, help="With --watch.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; with --watch a line at each change.")
 def status(name: str | None, url: str | None, everything: bool, watch: bool, interval: float, as_json: bool) -> int:
     """Show holders, queues and forced releases: of NAME, or of all names in use.
@@ -37,8 +37,6 @@ def status(name: str | None, url: str | None, everything: bool, watch: bool, int
     """
     if name is not None:
         check_name(name)
-    if not math.isfinite(interval):
-        raise Misuse(f"an interval is a number of seconds, found {interval}", hint="for example --interval 1")
     with connect(engine_url(url)) as client:
         if not watch:
             found = look(client, name, everything=everything)

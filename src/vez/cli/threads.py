@@ -11,6 +11,7 @@ from rich.markup import escape
 
 from vez.cli.app import EXIT_BROKEN
 from vez.cli.check_threads import load_program
+from vez.cli.numbers import Number
 from vez.cli.options import ASSIGNMENT
 from vez.cli.output import console, print_json
 from vez.errors import Misuse
@@ -30,13 +31,13 @@ from vez.threads.ring import ring
 @click.option("--seed", type=int, default=0, show_default=True, help="ring: decides the message.")
 @click.option(
     "--switch",
-    type=click.FloatRange(0.1, 1e6),
+    type=Number(0.1, 1e6),
     default=10.0,
     show_default=True,
     help="After how many microseconds the interpreter may hand over; its own default is 5000.",
 )
 @click.option("--set", "parameters", type=ASSIGNMENT, multiple=True, help="A setting of another program.")
-@click.option("--patience", type=click.FloatRange(0.1), default=60.0, show_default=True, help="Seconds for a deadlock.")
+@click.option("--patience", type=Number(0.1), default=60.0, show_default=True, help="Seconds for a deadlock.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def threads_command(program: str, **options: Any) -> int:
     """Run PROGRAM on real threads: counter, ring, or any program of `vez check threads:…`.

@@ -11,6 +11,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from vez import draw
 from vez.cli.app import EXIT_BROKEN
+from vez.cli.numbers import Number
 from vez.cli.output import STYLES, console, diagram_format, print_json, write_file
 from vez.core.trace import Trace
 from vez.engines import which_url
@@ -25,7 +26,7 @@ _AROUND_US = 20_000
 @click.command(short_help="Kill, pause and fork real workers of an engine; judge what happened.")
 @click.argument("url", required=False)
 @click.option("-n", "--workers", type=click.IntRange(2, 64), default=5, show_default=True)
-@click.option("--seconds", type=click.FloatRange(0.1, 86400), default=5.0, show_default=True)
+@click.option("--seconds", type=Number(0.1, 86400), default=5.0, show_default=True)
 @click.option("--entries", type=click.IntRange(10, 200_000), default=3000, show_default=True, help="End after so many.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Decides every fault.")
 @click.option("--faults", default=",".join(FAULTS), show_default=True, metavar="LIST")

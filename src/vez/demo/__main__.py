@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+import time
 
 from vez.demo import tour, turns
 
 if __name__ == "__main__":
+    started = time.monotonic()
     real = turns.main()
-    sys.exit(tour.main() or real)
+    sys.exit(tour.main(started) or real)

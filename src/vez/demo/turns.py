@@ -103,6 +103,8 @@ def take_turns(out: Console) -> bool:
             for process in crew.processes.values():
                 process.wait(PATIENCE)
             live.update(_table(crew))
+        if not out.is_terminal:
+            out.print(_table(crew))  # nothing can be live there: the end of it at least
         return _judge(out, crew, killed)
     finally:
         crew.close()
@@ -165,6 +167,12 @@ def _judge(out: Console, crew: Crew, killed: Fault | None) -> bool:
         if after is not None:
             late = (after.at - killed.at) / 1e6
             out.print(f"\nworker {killed.worker} was killed inside; worker {after.worker} got in {late:.1f} ms later")
+    paused = {fault.kind: fault for fault in crew.faults if fault.kind in ("pause", "resume")}
+    if len(paused) == 2:
+        begun, ended = paused["pause"].at, paused["resume"].at
+        passed = sum(begun < line.at < ended for line in entries)
+        seconds = (ended - begun) / 1e9
+        out.print(f"worker {paused['pause'].worker} stood still inside for {seconds:.1f} s; {passed} got in meanwhile")
     tokens = [line.token for line in entries]
     out.print(f"{len(entries)} turns, tokens {min(tokens)} to {max(tokens)}, always rising; the history, judged:")
     for verdict in verdicts:
