@@ -11,6 +11,7 @@ import sys
 import traceback
 from pathlib import Path
 
+from vez.errors import VezError
 from vez.torture.worker import work
 
 
@@ -24,6 +25,9 @@ def main(folder: str, url: str, name: str, seconds: str) -> None:
         if pid == 0:
             try:
                 work(Path(folder), int(worker), seed, url, name, float(seconds))
+            except VezError as error:  # the campaign says the rest
+                print(f"worker {worker}: {error}", file=sys.stderr, flush=True)
+                os._exit(1)
             except BaseException:
                 traceback.print_exc()
                 os._exit(1)

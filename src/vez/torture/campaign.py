@@ -169,7 +169,10 @@ class Campaign:
             dead = [w for w, process in self._workers.items() if process.dead()]
             if fail and (dead or time.monotonic() > end):
                 who = f"worker {dead[0]} ended by itself" if dead else f"no {what} within {_PATIENCE:g} s"
-                raise EngineUnavailable(f"the workers do not get going on {self.plan.url}: {who}")
+                raise EngineUnavailable(
+                    f"the workers do not get going on {self.plan.url}: {who}",
+                    hint="what a worker said is above; try vez run NAME -- true with the same --url",
+                )
             if time.monotonic() > end:
                 return
             time.sleep(0.005)
