@@ -10,7 +10,7 @@ from vez.check.configuration import Configuration
 from vez.check.liveness import LIVENESS, Failure, Liveness
 from vez.check.model import Model
 from vez.check.observers import KINDS, Watch
-from vez.check.path import CannotReplay, Path, Replay, describe, walk
+from vez.check.path import UNFAITHFUL, CannotReplay, Path, Replay, describe, walk
 from vez.check.search import Limits, Progress, Search
 from vez.core.assumptions import Property
 from vez.core.trace import Trace
@@ -131,8 +131,12 @@ def check(
         stopped=stopped,
         verdicts=tuple(promised),
         counterexamples=examples,
-        bugs=tuple(sorted({text for _, text in search.packed.bugs})),
+        bugs=tuple(sorted({text for _, text in search.packed.bugs} | _bugs_at_the_start(model))),
     )
+
+
+def _bugs_at_the_start(model: Model) -> set[str]:
+    return {outcome.bug for _, outcomes in model.starts() for outcome in outcomes if outcome.bug}
 
 
 def _judged(
@@ -169,6 +173,12 @@ def _unbroken(search: Search, liveness: Liveness, name: Property) -> Verdict:
         return Verdict(name=name, status=Status.NOT_JUDGED, evidence=words)
     if name in LIVENESS and liveness.given_up:
         words = f"no run ends so in all {count:,} states; stopped {INTERRUPTED} before the endless ones were looked at"
+        return Verdict(name=name, status=Status.UNDECIDED, evidence=words)
+    if search.complete and not liveness.given_up and liveness.stands_still:
+        words = (
+            f"no violation in {count:,} states, but messages may go round for ever while a timer runs, and time passes "
+            f"only when none is under way: let timers fire at any moment with --timeouts"
+        )
         return Verdict(name=name, status=Status.UNDECIDED, evidence=words)
     if search.complete:
         if name is Property.BOUNDED_WAITING and isinstance(search.model.observer, Watch):
@@ -219,7 +229,7 @@ def _counterexample(
         raise CannotReplay(
             f"the checker found {name} broken and the simulator's replay of that run says: "
             f"{verdict.words}, {verdict.evidence}",
-            hint="please report this with the command that you ran",
+            hint=UNFAITHFUL,
         )
     if verdict.status is not Status.BROKEN:
         never = {

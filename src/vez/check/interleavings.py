@@ -39,6 +39,8 @@ class Found(msgspec.Struct, frozen=True):
     """Of an interleaving that breaks `termination`: how many turns lead to what repeats for ever."""
     stopped: str = ""
     """Why, where the end was not reached."""
+    ended: bool = True
+    """Whether any interleaving comes to its end, so that something can be claimed of it."""
 
     @property
     def complete(self) -> bool:
@@ -74,6 +76,7 @@ class _Exploration:
         self.stopped = ""
         self.max_states, self.max_memory_mb, self.watch = max_states, max_memory_mb, watch
         self.started = time.monotonic()
+        self.ended = False  # whether any interleaving comes to its end
 
     def run(self) -> Found:
         at = 0
@@ -88,8 +91,9 @@ class _Exploration:
         if not self.stopped and not {"claim", "deadlock_freedom"} & self.broken.keys():
             self._judge_cycles()
         return Found(
-            len(self.order), len(self.steps), max(self.depths), self.broken, self.wait_for, self.loop, self.stopped
-        )
+            len(self.order), len(self.steps), max(self.depths), self.broken, self.wait_for, self.loop, self.stopped,
+            self.ended,
+        )  # fmt: skip
 
     def _expand(self, at: int) -> None:
         moment, any_turn = self.order[at], False
@@ -129,6 +133,7 @@ class _Exploration:
             self.wait_for.update(threads.waits_for(moment))
             words = f"{', '.join(stuck)} wait{'s' * (len(stuck) == 1)} for ever"
             self.broken["deadlock_freedom"] = (words, self._way(at))
+        self.ended = self.ended or not stuck
         if stuck or program.at_end is None or "claim" in self.broken or _asked(program.at_end, memory, "at_end"):
             return
         plain = {name: memory[name] for name in threads.objects if is_variable(program.shared[name])}

@@ -46,6 +46,7 @@ class Liveness:
         self._graph: Graph | None = None
         self._fairness: Fairness | None = None
         self._everything: list[list[int]] | None = None
+        self._stands_still: bool | None = None
 
     @property
     def graph(self) -> Graph:
@@ -69,12 +70,45 @@ class Liveness:
         whole = Graph(source, target, np.zeros(len(source), dtype=np.int32), self.packed.store.count)
         return bool(len(whole.core().source))
 
+    @property
+    def stands_still(self) -> bool:
+        """Whether messages may go round for ever while a timer runs. Time passes only when none is under way, so what
+        the timer would do was never seen, though it must happen some day."""
+        if self._stands_still is None:
+            self._stands_still = self.search.cyclic and self._has_standstill()
+        return self._stands_still
+
+    def _has_standstill(self) -> bool:
+        states = self._timeless()
+        if not states.any():
+            return False
+        if self.search.partial:  # fairness cannot be told there: any cycle is suspicious
+            source, target = (np.concatenate([part[end] for part in self.search.followed]) for end in (0, 1))
+            whole = Graph(source, target, np.zeros(len(source), dtype=np.int32), self.packed.store.count)
+            return bool(len(whole.restricted(states).core().source))
+        return bool(self.fairness.fair_components(self.graph.restricted(states)))
+
+    def _timeless(self) -> Mask:
+        """The states with a timer that runs and a message under way."""
+        runs = self._mask_of(lambda local: any(left > 0 for _, left in local.timers), any_of=True)
+        if not runs.any():
+            return runs
+        store = self.packed.store
+        words = store.slice(0, store.count)
+        moving = np.zeros(store.count, dtype=bool)
+        for channel in self.packed.channels.values():
+            moving |= store.values(words, channel.column) != 0
+        return runs & moving
+
     def failure(self, name: Property) -> Failure | None:
         """The first state or loop in which a property fails."""
         state = self.failing_end(name)
         if state is not None:
             return Failure(state)
-        return self._failing_loop(name) if self.search.cyclic else None
+        loop = self._failing_loop(name) if self.search.cyclic else None
+        if loop is not None and self.stands_still and self._timeless()[list(loop.loop)].all():
+            return None  # a timer would end it
+        return loop
 
     def failing_end(self, name: Property) -> int | None:
         """The first state in which a run may end and breaks the property."""

@@ -29,8 +29,14 @@ KINDS = {
 """What the simulator's trace calls each kind of step; a lost message is lost when it is sent."""
 
 
+UNFAITHFUL = (
+    "if a handler is not deterministic (random, time, sets), `vez sim ALGORITHM --debug` names it; "
+    "else please report this with the command that you ran"
+)
+
+
 class CannotReplay(VezError):
-    """The two worlds disagree about a run: a bug in vez, never the user's fault."""
+    """The two worlds disagree about a run: a handler that is not deterministic, or a bug in vez."""
 
 
 class Path(msgspec.Struct, frozen=True):
@@ -204,7 +210,7 @@ class Replay:
             if wanted != happened:
                 raise CannotReplay(
                     f"step {place + 1} of the run is {wanted}, and the simulator's replay has {happened}",
-                    hint="please report this with the command that you ran",
+                    hint=UNFAITHFUL,
                 )
 
     def _start(self, start: State) -> None:

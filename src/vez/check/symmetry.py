@@ -81,13 +81,25 @@ class Symmetry:
 
     def walk(self, states: list[State]) -> tuple[State, tuple[Step, ...]]:
         """A real run through the orbits of some states: each next one is a step away, without renaming."""
-        at = next(start for start in self.model.initial() if self._alike(start, states[0]))
+        at = next((start for start in self.model.initial() if self._alike(start, states[0])), None)
+        if at is None:
+            raise self._false_declaration()
         start, steps = at, []
         for target in states[1:]:
-            step = next(step for step in self.model.steps(at) if self._alike(step.state, target))
+            step = next((step for step in self.model.steps(at) if self._alike(step.state, target)), None)
+            if step is None:
+                raise self._false_declaration()
             steps.append(step)
             at = step.state
         return start, tuple(steps)
+
+    def _false_declaration(self) -> Misuse:
+        name = self.model.configuration.algorithm.name
+        return Misuse(
+            f"{name} declares a symmetry that it does not have: renamed, one of its runs is no run any more",
+            hint="do its handlers compare identifiers by order, or does a field hold some that identifier_fields does "
+            "not name? Check it without --symmetry",
+        )
 
     def _alike(self, one: State, other: State) -> bool:
         return one == other or any(self.renamed(one, renaming) == other for renaming in self.renamings)

@@ -119,6 +119,8 @@ def _print(name: str, program: Program, found: Found) -> None:
     for kind, text in _claims(program).items():
         if kind == "termination" and "deadlock_freedom" in found.broken:
             out.print("[dim]not judged[/] termination: the deadlock ends it")
+        elif kind == "claim" and found.complete and not found.ended and kind not in found.broken:
+            out.print(f"[dim]not judged[/] claim: {escape(text)} (no interleaving comes to its end)")
         elif kind in found.broken:
             out.print(f"[bold red]broken[/]  {kind}: {escape(found.broken[kind][0])}")
         else:
@@ -230,6 +232,8 @@ def _verdict(kind: str, found: Found) -> str:
     if kind in found.broken:
         return "broken"
     if not found.complete or (kind == "termination" and "deadlock_freedom" in found.broken):
+        return "not judged"
+    if kind == "claim" and not found.ended:
         return "not judged"
     return "holds"
 
