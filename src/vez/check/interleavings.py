@@ -5,8 +5,6 @@ The search is the plain one, for programs of threads are small; it stops cleanly
 
 from __future__ import annotations
 
-import resource
-import sys
 import time
 from collections.abc import Callable, Mapping
 from itertools import pairwise
@@ -16,6 +14,7 @@ import msgspec
 import numpy as np
 
 from vez.check.graph import Fairness, Graph
+from vez.check.memory import resident_bytes
 from vez.check.threads import ENDED, Moment, Threads, Turn, is_variable
 from vez.errors import VezError
 from vez.sim.blame import blame_function
@@ -117,7 +116,7 @@ class _Exploration:
 
     def _look(self, at: int) -> None:
         """Stop at a limit, or tell how far it is."""
-        states, left, memory = len(self.order), len(self.order) - at, _memory_mb()
+        states, left, memory = len(self.order), len(self.order) - at, resident_bytes() / (1 << 20)
         if states >= self.max_states and left:
             self.stopped = f"past the limit of {self.max_states:,} states (--max-states)"
         elif memory > self.max_memory_mb and left:
@@ -163,12 +162,6 @@ class _Exploration:
             number, turn = self.parents[number]
             way.append(turn)
         return tuple(way[::-1])
-
-
-def _memory_mb() -> float:
-    """The most that this process has held so far; macOS counts bytes, Linux KiB."""
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most / (1 << 20 if sys.platform == "darwin" else 1 << 10)
 
 
 def _asked(claim: Callable[[Mapping[str, Any]], bool], memory: Mapping[str, Any], name: str) -> bool:

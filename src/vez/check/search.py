@@ -17,6 +17,7 @@ from vez.check.ample import Ample, Unforeseen, refuse
 from vez.check.commute import Commuting
 from vez.check.layout import HAS_LED, IS_INSIDE
 from vez.check.local import Local
+from vez.check.memory import resident_bytes
 from vez.check.model import Model
 from vez.check.overlap import Frontier, Overlap
 from vez.check.packed import BATCH, Candidates, Packed
@@ -53,7 +54,7 @@ class Progress:
         self.depth = search.depth
         self.queue = queue
         self.seconds = time.monotonic() - search.started
-        self.memory = search.packed.store.bytes_used()
+        self.memory = search.memory()
 
 
 class Search:
@@ -88,6 +89,7 @@ class Search:
         """The steps of a reduced search, from and to: the reduced graph cannot be found again afterwards."""
         self._ample: Ample | None = None
         self.stopped = ""  # why, where the end was not reached
+        self._resident_before = resident_bytes()
         self.cyclic = False
         """Whether a step led back to its own or an earlier layer; without one there are no cycles."""
         self.broken: dict[Property, int] = {}  # the first state in which each is
@@ -307,12 +309,17 @@ class Search:
                 if name not in self.broken:
                     self.broken[Property(name)] = low + int(np.flatnonzero(seen == state)[0])
 
+    def memory(self) -> int:
+        """The bytes that the search has cost so far: the table of states, or all that came since it began; the contents
+        of channels can be much the larger part where messages pile up."""
+        return max(self.packed.store.bytes_used(), resident_bytes() - self._resident_before)
+
     def _check_limits(self, queue: int) -> None:
         store, now = self.packed.store, time.monotonic()
         if store.count >= self.limits.states and queue:
             self.stopped = f"past the limit of {self.limits.states:,} states (--max-states)"
-        elif store.bytes_used() > self.limits.memory_bytes and queue:
-            self.stopped = f"at {store.bytes_used() >> 20:,} MiB (--max-memory)"
+        elif (used := self.memory()) > self.limits.memory_bytes and queue:
+            self.stopped = f"at {used >> 20:,} MiB (--max-memory)"
         elif self.limits.seconds and now - self.started > self.limits.seconds and queue:
             self.stopped = f"after {now - self.started:.0f} s"
         elif self.first and self.broken and queue:
