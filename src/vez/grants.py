@@ -6,12 +6,23 @@ released are forgotten with the owner's next one; owners that have gone are forg
 
 from __future__ import annotations
 
-from threading import Lock
+import os
+from threading import RLock
 from typing import Generic, Protocol, TypeVar
 
 _REMEMBERED = 32
 """Owners that an object keeps before it sorts out those who hold nothing any more."""
-_mutex = Lock()
+_mutex = RLock()
+"""Reentrant, because a finaliser or a handler of signals may ask for a lock at any point within."""
+
+
+def _renew() -> None:
+    """Another thread of the parent may have had it when a child was forked."""
+    global _mutex
+    _mutex = RLock()
+
+
+os.register_at_fork(after_in_child=_renew)
 
 
 class Released(Protocol):

@@ -193,3 +193,27 @@ def test_leftovers_keep_the_turns_of_all_runs_around_them_and_a_break_passes_the
         os.kill(left, signal.SIGKILL)
         client.lock("inner").acquire(10).release()
     process.stdout.close()
+
+
+def test_a_child_forked_while_another_thread_is_busy_can_take_turns(tmp_path: Path) -> None:
+    program = f"""
+import os, sys, threading, vez
+from vez import grants
+client = vez.connect("file://{tmp_path}/turns")
+with client.lock("x"):
+    pass
+taken, go = threading.Event(), threading.Event()
+def busy():
+    with grants._mutex:
+        taken.set()
+        go.wait()
+threading.Thread(target=busy, daemon=True).start()
+taken.wait()
+pid = os.fork()
+if pid == 0:
+    with client.lock("x"):
+        os._exit(7)
+go.set()
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+"""
+    assert subprocess.run([sys.executable, "-c", program], timeout=20).returncode == 7

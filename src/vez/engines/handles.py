@@ -29,6 +29,8 @@ generation = 0
 """How many forks lie between this process and the one that imported the module. What was made in another
 generation was the parent's."""
 pid = os.getpid()
+_forking = False
+"""Set while the process forks, and in a child until it has closed what it inherited."""
 
 
 def open_handle(path: Path | str, flags: int, *, mode: int = 0o600, directory: int | None = None) -> int:
@@ -93,16 +95,20 @@ def _close_sockets() -> None:
 
 
 def _before_fork() -> None:
+    global _forking
     _gate.acquire()
+    _forking = True
 
 
 def _after_in_parent() -> None:
+    global _forking
+    _forking = False
     _gate.release()
 
 
 def _after_in_child() -> None:
-    global generation, pid
-    if pid == os.getpid():
+    global generation, pid, _forking
+    if not _forking:
         return
     generation += 1  # first of all: what is inherited must not count
     try:
@@ -116,6 +122,7 @@ def _after_in_child() -> None:
         _sockets.clear()
         _sleeps.clear()
         pid = os.getpid()
+        _forking = False
     finally:
         with contextlib.suppress(RuntimeError):  # the second time it is not ours any more
             _gate.release()
