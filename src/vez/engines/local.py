@@ -172,12 +172,7 @@ class LocalEngine(Engine):
             self._waiting.append(waiting)
             certain = self.before_waiting(waiting, owner)
             while True:
-                self.refuse_if_closed()
-                left = _left(deadline, progress)
-                if left <= 0:
-                    raise self._timeout(waiting.request, seconds or 0, waiting.explain())
-                if progress is not None:
-                    progress(waiting.place())
+                left = self._patience(waiting, seconds, deadline, progress)
                 waiting.listen(left if certain else min(left, _ASK_AGAIN))
                 if waiting.granted():
                     return
@@ -192,18 +187,25 @@ class LocalEngine(Engine):
             self._waiting.append(waiting)
             certain = self.before_waiting(waiting, owner)
             while True:
-                self.refuse_if_closed()
-                left = _left(deadline, progress)
-                if left <= 0:
-                    raise self._timeout(waiting.request, seconds or 0, waiting.explain())
-                if progress is not None:
-                    progress(waiting.place())
+                left = self._patience(waiting, seconds, deadline, progress)
                 await waiting.listen_async(left if certain else min(left, _ASK_AGAIN))
                 if waiting.granted():
                     return
                 certain = certain or self.before_waiting(waiting, owner)
         finally:
             self._end(waiting, owner)
+
+    def _patience(
+        self, waiting: Waiting, seconds: float | None, deadline: float | None, progress: Progress | None
+    ) -> float:
+        """How long to listen at most, after telling where we stand; an error if it is in vain."""
+        self.refuse_if_closed()
+        left = _left(deadline, progress)
+        if left <= 0:
+            raise self._timeout(waiting.request, seconds or 0, waiting.explain())
+        if progress is not None:
+            progress(waiting.place())
+        return left
 
     def _end(self, waiting: Waiting, owner: int) -> None:
         try:  # noqa: SIM105  every hand-over passes here

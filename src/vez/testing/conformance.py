@@ -192,6 +192,7 @@ class LockConformance(Base):
         futures = [reader.queue_up("lock", "herd", shared=True) for reader in readers]
         writer.release(grant)
         grants = [future.result(PATIENCE) for future in futures]
+        assert len(writer.inspect("herd").holders) == 4
         for reader, got in zip(readers, grants, strict=True):
             reader.release(got)
 

@@ -26,7 +26,21 @@ _WATCHED = 64
 _NOBODY: set[int] = set()
 
 
-class Bell:
+class _Closing:
+    """Closes itself when nobody knows it any more."""
+
+    def close(self) -> None:
+        """Give up what is open."""
+        raise NotImplementedError
+
+    def __del__(self) -> None:
+        try:  # noqa: SIM105  at the interpreter's end nothing is left to suppress or to close with
+            self.close()
+        except Exception:  # noqa: S110
+            pass
+
+
+class Bell(_Closing):
     """The doorbell of one thread or one event loop."""
 
     def __init__(self) -> None:
@@ -63,14 +77,8 @@ class Bell:
         if self.generation == handles.generation:
             handles.close_socket(self.socket)
 
-    def __del__(self) -> None:
-        try:  # noqa: SIM105  at the interpreter's end nothing is left to suppress or to close with
-            self.close()
-        except Exception:  # noqa: S110
-            pass
 
-
-class Ringer:
+class Ringer(_Closing):
     """The sending side, one for an engine."""
 
     def __init__(self) -> None:
@@ -89,14 +97,8 @@ class Ringer:
         if self.generation == handles.generation:
             handles.close_socket(self.socket)
 
-    def __del__(self) -> None:
-        try:  # noqa: SIM105  at the interpreter's end nothing is left to suppress or to close with
-            self.close()
-        except Exception:  # noqa: S110
-            pass
 
-
-class Watch:
+class Watch(_Closing):
     """Descriptors that tell the end of other processes, kept for the next wait."""
 
     def __init__(self) -> None:
@@ -128,12 +130,6 @@ class Watch:
         """Forget all."""
         while self._known and self.generation == handles.generation:
             handles.close_handle(self._known.popitem()[1])
-
-    def __del__(self) -> None:
-        try:  # noqa: SIM105  at the interpreter's end nothing is left to suppress or to close with
-            self.close()
-        except Exception:  # noqa: S110
-            pass
 
 
 class Ear(threading.local):
