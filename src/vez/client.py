@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from itertools import count
 from threading import local
 from time import monotonic
 from types import TracebackType
@@ -18,29 +17,28 @@ from typing import Self
 from vez.engines import open_engine
 from vez.engines.base import Break, Engine, Holding, Inspection, Kind, Leader, Progress, Request
 from vez.engines.names import check_name
+from vez.engines.owners import Owner
 from vez.errors import AlreadyHeld, LockTimeout, Misuse, OwnershipLost
-from vez.grants import Grants
+from vez.grants import REMEMBERED, Grants
 from vez.requests import check_lease, check_timeout, election_request, lock_request, semaphore_request
 
 _FOREVER = object()
-_numbers = count(1)
 
 
-class _Owner(local):
-    """This thread's number: never used again, as the system does with its own for threads. Even; those of tasks are
-    odd."""
+class _Here(local):
+    """This thread."""
 
     def __init__(self) -> None:
-        self.number = 2 * next(_numbers)
+        self.owner = Owner()
 
 
-_owner = _Owner()
+_here = _Here()
 
 
 class Grant:
     """Something that is held: a lock, a permit. Goes with `with`, or with `release`."""
 
-    __slots__ = ("_holding", "name", "released", "token")
+    __slots__ = ("_holding", "below", "name", "released", "token")
 
     def __init__(self, name: str, holding: Holding) -> None:
         self.name = name
@@ -48,6 +46,7 @@ class Grant:
         """Strictly increases for a name; give it to the protected side, which refuses a smaller one."""
         self._holding = holding
         self.released = False
+        self.below: Self | None = None  # what the same thread holds through the same object, and got earlier
 
     @property
     def lost(self) -> bool:
@@ -108,10 +107,10 @@ class Lock:
 
     grant_type: type[Grant] = Grant
 
-    __slots__ = ("_client", "_engine", "_grants", "_progress", "_request", "_timeout")
+    __slots__ = ("_engine", "_grants", "_progress", "_request", "_timeout")
 
-    def __init__(self, client: Client, request: Request, timeout: float | None, progress: Progress | None) -> None:
-        self._client, self._engine, self._request = client, client.engine, request
+    def __init__(self, engine: Engine, request: Request, timeout: float | None, progress: Progress | None) -> None:
+        self._engine, self._request = engine, request
         self._timeout = timeout if timeout is None else check_timeout(timeout)
         self._progress = progress
         self._grants: Grants[Grant] = Grants()  # by thread
@@ -124,11 +123,12 @@ class Lock:
     def acquire(self, timeout: float | object | None = _FOREVER) -> Grant:
         """Wait for one's turn. `LockTimeout` when the time is over, and then nothing is left behind."""
         seconds = self._timeout if timeout is _FOREVER else check_timeout(timeout)  # type: ignore[arg-type]
-        owner = _owner.number
+        owner = _here.owner
         holding = self._engine.acquire(self._request, owner, seconds, self._progress)
         try:
             grant = self.grant_type(self._request.name, holding)
-            self._grants.push(owner, grant)
+            if self._grants.setdefault(owner, grant) is not grant or len(self._grants) > REMEMBERED:
+                self._grants.push(owner, grant)
             return grant
         except BaseException:  # an interrupt: nobody will know of the grant
             holding.release()
@@ -143,25 +143,32 @@ class Lock:
 
     def release(self) -> None:
         """Let go of what this thread holds through this object."""
-        grant = self._grants.newest(_owner.number)
+        owner = _here.owner
+        grant = self._grants.newest(owner)
         if grant is None:
             raise Misuse(f"{self.name!r} is not held by this thread through this object", hint="acquire it first")
         grant.release()
+        self._grants.tidy(owner)
 
-    def __enter__(self) -> Grant:
-        return self.acquire()
+    __enter__ = acquire
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        owner, grant = _here.owner, None
         try:
-            self._leave()
+            grant = self._grants.get(owner)
+            if grant is None or grant.released:
+                grant = self._grants.newest(owner)
+            if grant is not None:
+                grant.release()
+                if grant.below is None:
+                    self._grants.pop(owner, None)
+                else:
+                    self._grants.tidy(owner)
         except BaseException:  # an interrupt: what it has cut short is completed
-            self._leave()
+            grant = grant or self._grants.newest(owner)
+            if grant is not None:
+                grant.release()
             raise
-
-    def _leave(self) -> None:
-        grant = self._grants.newest(_owner.number)
-        if grant is not None:
-            grant.release()
 
 
 class Election(Lock):
@@ -174,8 +181,7 @@ class Election(Lock):
         """Wait until elected."""
         return super().acquire(timeout)  # type: ignore[return-value]  # grant_type says so
 
-    def __enter__(self) -> Leadership:
-        return self.acquire()
+    __enter__ = acquire
 
     def observe(self, seconds: float | None = None) -> Iterator[Leader | None]:
         """The leader now, and each change; ends after so many seconds without one."""
@@ -206,8 +212,9 @@ class Client:
     ) -> Lock:
         """A lock; `shared` for readers. `timeout` bounds the wait, `on_wait` hears of the place in the queue,
         `grace` is what a forced release gives the holder before others may pass."""
-        check_lease(lease)
-        return Lock(self, lock_request(name, shared=shared, label=label, grace=grace), timeout, on_wait)
+        if lease is not None:
+            check_lease(lease)
+        return Lock(self.engine, lock_request(name, shared, label, grace), timeout, on_wait)
 
     def read_lock(self, name: str, *, timeout: float | None = None, on_wait: Progress | None = None) -> Lock:
         """Many readers, or one writer; first come, first served, so neither starves."""
@@ -228,7 +235,7 @@ class Client:
         grace: float = 0,
     ) -> Lock:
         """At most `limit` inside at once. All users must name the same limit."""
-        return Lock(self, semaphore_request(name, limit, label=label, grace=grace), timeout, on_wait)
+        return Lock(self.engine, semaphore_request(name, limit, label=label, grace=grace), timeout, on_wait)
 
     def election(
         self,
@@ -242,7 +249,7 @@ class Client:
     ) -> Election:
         """A candidacy. When there is no leader the heaviest candidate wins, among equals the first."""
         label = f"{os.uname().nodename}:{os.getpid()}" if label is None else label
-        return Election(self, election_request(name, weight, label=label, grace=grace), timeout, on_wait)
+        return Election(self.engine, election_request(name, weight, label=label, grace=grace), timeout, on_wait)
 
     @contextmanager
     def lock_all(self, names: Sequence[str], *, timeout: float | None = None) -> Iterator[dict[str, Grant]]:

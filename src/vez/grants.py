@@ -1,16 +1,17 @@
 """Grants: what is held through one lock object, by owner, the newest first to go.
 
-One owner may hold several permits of a semaphore through one object, and many threads may share it. Grants that were
-released are forgotten with the owner's next one; owners that have gone are forgotten when there are many.
+One owner may hold several permits of a semaphore through one object, and many threads may share it.
 """
 
 from __future__ import annotations
 
 import os
 from threading import RLock
-from typing import Generic, Protocol, TypeVar
+from typing import Protocol, Self, TypeVar
 
-_REMEMBERED = 32
+from vez.engines.owners import Owner
+
+REMEMBERED = 32
 """Owners that an object keeps before it sorts out those who hold nothing any more."""
 _mutex = RLock()
 """Reentrant, because a finaliser or a handler of signals may ask for a lock at any point within."""
@@ -26,38 +27,48 @@ os.register_at_fork(after_in_child=_renew)
 
 
 class Released(Protocol):
-    """What knows whether it was released."""
+    """What knows whether it was released, and what the same owner had before it."""
 
     released: bool
+    below: Self | None
 
 
 G = TypeVar("G", bound=Released)
 
 
-class Grants(Generic[G]):
-    """The grants of one lock object."""
+class Grants(dict[Owner, G]):
+    """The grants of one lock object: to each owner its newest.
 
-    __slots__ = ("_of",)
+    An owner's first is put in, and its last taken out, with one step of the interpreter, for others wait meanwhile: see
+    `Lock.acquire` and `Lock.__exit__`. For the rest there are the methods."""
 
-    def __init__(self) -> None:
-        self._of: dict[int, list[G]] = {}
+    __slots__ = ()
 
-    def push(self, owner: int, grant: G) -> None:
-        """The owner holds this from now on."""
+    def push(self, owner: Owner, grant: G) -> None:
+        """The owner holds this from now on, and may hold others."""
         with _mutex:
-            mine = self._of.get(owner)
-            if mine is None:
-                if len(self._of) > _REMEMBERED:
-                    self._of = {of: some for of, some in self._of.items() if not all(g.released for g in some)}
-                self._of[owner] = [grant]
-                return
-            mine[:] = [one for one in mine if not one.released]
-            mine.append(grant)
+            if self.get(owner) is not grant:
+                grant.below = self.newest(owner)
+                self[owner] = grant
+            if len(self) > REMEMBERED:  # those that were released by themselves, of owners that have gone
+                for other in [other for other, some in self.items() if some.released]:
+                    self._tidy(other)
 
-    def newest(self, owner: int) -> G | None:
+    def newest(self, owner: Owner) -> G | None:
         """The newest that the owner has not released yet. It stays until it is: an interrupt must not lose it."""
+        grant = self.get(owner)
+        while grant is not None and grant.released:
+            grant = grant.below
+        return grant
+
+    def tidy(self, owner: Owner) -> None:
+        """Forget what the owner has released."""
         with _mutex:
-            for grant in reversed(self._of.get(owner, ())):
-                if not grant.released:
-                    return grant
-            return None
+            self._tidy(owner)
+
+    def _tidy(self, owner: Owner) -> None:
+        grant = self.newest(owner)
+        if grant is None:
+            self.pop(owner, None)
+        else:
+            self[owner] = grant

@@ -15,7 +15,7 @@ MAX_LIMIT = 1000
 
 
 @lru_cache(maxsize=4096)
-def lock_request(name: str, *, shared: bool, label: str | None, grace: float) -> Request:
+def lock_request(name: str, shared: bool, label: str | None, grace: float) -> Request:
     """A lock, exclusive or shared."""
     return Request(check_name(name), "lock", shared, 1, 0, _grace(grace), _label(label))
 

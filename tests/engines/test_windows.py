@@ -20,6 +20,7 @@ import vez.aio
 from vez.engines.base import Request
 from vez.engines.file import elections, layout, tickets
 from vez.engines.file.engine import FileEngine
+from vez.engines.owners import Owner
 from vez.errors import AlreadyHeld, CorruptState, EngineUnavailable, LockTimeout, Misuse
 from vez.testing import eventually
 
@@ -84,7 +85,7 @@ def test_an_elector_that_dies_at_any_store_does_not_hang_the_election(
 ) -> None:
     engine = FileEngine(home)
     first = client.election("e", label="first").acquire()
-    second = engine.enlist(Request("e", "election", label="second"), 1001, wait=True, patience=None)
+    second = engine.enlist(Request("e", "election", label="second"), Owner(), None, wait=True)
     assert isinstance(second, elections.Candidate)
     first.resign()
     left, plain = iter(range(stores)), elections.store
@@ -105,7 +106,7 @@ def test_an_elector_that_dies_at_any_store_does_not_hang_the_election(
 
     eventually(elected, "the second leads")
     assert second.token > first.term
-    third = engine.enlist(Request("e", "election", weight=9, label="third"), 1003, wait=True, patience=None)
+    third = engine.enlist(Request("e", "election", weight=9, label="third"), Owner(), None, wait=True)
     assert third is not None
     assert not third.granted()
     assert second.why_lost() is None
@@ -138,7 +139,7 @@ def test_a_candidate_elected_while_paused_and_deposed_is_told_and_can_stand_agai
 def test_an_election_shows_terms_and_a_healthy_leader_is_not_lost(client: vez.Client, home: Path) -> None:
     engine = FileEngine(home)
     with client.election("e", label="first") as first:
-        waiting = engine.enlist(Request("e", "election", label="second"), 1001, wait=True, patience=None)
+        waiting = engine.enlist(Request("e", "election", label="second"), Owner(), None, wait=True)
         assert waiting is not None
         assert [who.token for who in client.inspect("e", "election").holders] == [first.term]
         assert client.break_lock("e", "for the test", "election") is not None
@@ -302,9 +303,9 @@ def test_an_observing_task_does_not_stop_its_loop_for_a_busy_doorway(
 def test_a_semaphore_of_a_thousand(home: Path) -> None:
     engine = FileEngine(home)
     request = Request("x", "semaphore", limit=1000)
-    held = [engine.enlist(request, owner, wait=False, patience=None) for owner in range(1000)]
+    held = [engine.enlist(request, Owner(), None, wait=False) for _ in range(1000)]
     assert all(holding is not None and holding.granted() for holding in held)
-    assert engine.enlist(request, 5000, wait=False, patience=None) is None
+    assert engine.enlist(request, Owner(), None, wait=False) is None
     for holding in held:
         assert holding is not None
         holding.release()

@@ -10,7 +10,6 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from itertools import count
 from time import monotonic
 from types import TracebackType
 from typing import Self
@@ -19,24 +18,24 @@ from weakref import WeakKeyDictionary, ref
 from vez.engines import open_engine
 from vez.engines.base import Break, Engine, Holding, Inspection, Kind, Leader, Progress, Request
 from vez.engines.names import check_name
+from vez.engines.owners import Owner
 from vez.errors import AlreadyHeld, LockTimeout, Misuse, OwnershipLost
 from vez.grants import Grants
 from vez.requests import check_lease, check_timeout, election_request, lock_request, semaphore_request
 
 _FOREVER = object()
-_numbers = count(1)
-_owners: WeakKeyDictionary[asyncio.Task[object], int] = WeakKeyDictionary()
+_owners: WeakKeyDictionary[asyncio.Task[object], Owner] = WeakKeyDictionary()
 
 
-def _owner() -> int:
-    """This task's number. Odd, so that it is never that of a thread."""
+def _owner() -> Owner:
+    """This task."""
     task = asyncio.current_task()
     if task is None:
         raise Misuse("vez.aio must be used within a task", hint="run it with asyncio.run")
-    number = _owners.get(task)
-    if number is None:
-        number = _owners[task] = 2 * next(_numbers) + 1
-    return number
+    owner = _owners.get(task)
+    if owner is None:
+        owner = _owners[task] = Owner()
+    return owner
 
 
 class Grant:
@@ -48,6 +47,7 @@ class Grant:
         """Strictly increases for a name; give it to the protected side, which refuses a smaller one."""
         self._holding = holding
         self.released = False
+        self.below: Self | None = None  # what the same task holds through the same object, and got earlier
         self._loss = asyncio.Event()
         self._body: asyncio.Task[object] | None = None
         self._cancelled = False
@@ -155,8 +155,8 @@ class Lock:
 
     grant_type: type[Grant] = Grant
 
-    def __init__(self, client: Client, request: Request, timeout: float | None, progress: Progress | None) -> None:
-        self._client, self._engine, self._request = client, client.engine, request
+    def __init__(self, engine: Engine, request: Request, timeout: float | None, progress: Progress | None) -> None:
+        self._engine, self._request = engine, request
         self._timeout = check_timeout(timeout)
         self._progress = progress
         self._grants: Grants[Grant] = Grants()  # by task
@@ -188,10 +188,12 @@ class Lock:
 
     async def release(self) -> None:
         """Let go of what this task holds through this object."""
-        grant = self._grants.newest(_owner())
+        owner = _owner()
+        grant = self._grants.newest(owner)
         if grant is None:
             raise Misuse(f"{self.name!r} is not held by this task through this object", hint="acquire it first")
         await grant.release()
+        self._grants.tidy(owner)
 
     async def __aenter__(self) -> Grant:
         grant = await self.acquire()
@@ -200,9 +202,13 @@ class Lock:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
-        grant = self._grants.newest(_owner())
+        owner = _owner()
+        grant = self._grants.newest(owner)
         if grant is not None:
-            await grant.__aexit__(kind, error, at)
+            try:
+                await grant.__aexit__(kind, error, at)
+            finally:
+                self._grants.tidy(owner)
 
 
 class Election(Lock):
@@ -247,7 +253,7 @@ class Client:
         """A lock; `shared` for readers. `timeout` bounds the wait, `on_wait` hears of the place in the queue,
         `grace` is what a forced release gives the cancelled body before others may pass."""
         check_lease(lease)
-        return Lock(self, lock_request(name, shared=shared, label=label, grace=grace), timeout, on_wait)
+        return Lock(self.engine, lock_request(name, shared, label, grace), timeout, on_wait)
 
     def read_lock(self, name: str, *, timeout: float | None = None, on_wait: Progress | None = None) -> Lock:
         """Many readers, or one writer; first come, first served, so neither starves."""
@@ -268,7 +274,7 @@ class Client:
         grace: float = 1.0,
     ) -> Lock:
         """At most `limit` inside at once. All users must name the same limit."""
-        return Lock(self, semaphore_request(name, limit, label=label, grace=grace), timeout, on_wait)
+        return Lock(self.engine, semaphore_request(name, limit, label=label, grace=grace), timeout, on_wait)
 
     def election(
         self,
@@ -282,7 +288,7 @@ class Client:
     ) -> Election:
         """A candidacy. When there is no leader the heaviest candidate wins, among equals the first."""
         label = f"{os.uname().nodename}:{os.getpid()}" if label is None else label
-        return Election(self, election_request(name, weight, label=label, grace=grace), timeout, on_wait)
+        return Election(self.engine, election_request(name, weight, label=label, grace=grace), timeout, on_wait)
 
     @asynccontextmanager
     async def lock_all(self, names: Sequence[str], *, timeout: float | None = None) -> AsyncIterator[dict[str, Grant]]:

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import msgspec
+
+if TYPE_CHECKING:
+    from vez.engines.owners import Owner
 
 Kind = Literal["lock", "semaphore", "election"]
 
@@ -135,12 +138,14 @@ class Engine(ABC):
     url: str
 
     @abstractmethod
-    def acquire(self, request: Request, owner: int, seconds: float | None, progress: Progress | None = None) -> Holding:
+    def acquire(
+        self, request: Request, owner: Owner, seconds: float | None, progress: Progress | None = None
+    ) -> Holding:
         """Wait for one's turn; `LockTimeout` after so many seconds, 0 meaning not to wait at all."""
 
     @abstractmethod
     async def acquire_async(
-        self, request: Request, owner: int, seconds: float | None, progress: Progress | None = None
+        self, request: Request, owner: Owner, seconds: float | None, progress: Progress | None = None
     ) -> Holding:
         """The same for a task."""
 

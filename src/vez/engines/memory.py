@@ -12,12 +12,17 @@ import os
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
+from typing import TYPE_CHECKING
 from weakref import ref
 
 from vez.engines import handles
 from vez.engines.base import Break, Contestant, Inspection, Kind, Leader, Place, Request
-from vez.engines.local import LocalEngine, Waiting, ledger
+from vez.engines.local import LocalEngine, Waiting
+from vez.engines.owners import Owner
 from vez.errors import Deadlock, Misuse
+
+if TYPE_CHECKING:
+    from vez.engines.owners import Entry
 
 _MEMORY = 0.2
 
@@ -115,7 +120,7 @@ os.register_at_fork(after_in_child=_spaces.clear)
 class MemoryContender:
     """One request, and later the holding."""
 
-    def __init__(self, space: Space, request: Request, owner: int, loop: asyncio.AbstractEventLoop | None) -> None:
+    def __init__(self, space: Space, request: Request, owner: Owner, loop: asyncio.AbstractEventLoop | None) -> None:
         self.space, self.request, self.owner = space, request, owner
         self.queue = space.queue(request.kind, request.name)
         self.ticket = self.token = self.queue.draw()
@@ -127,6 +132,7 @@ class MemoryContender:
         self.bell = Bell()
         self.async_bell = asyncio.Event()
         self._tell: Callable[[str], None] | None = None
+        self.entry: Entry | None = None
 
     def granted(self) -> bool:
         """Look whether it is our turn by now."""
@@ -148,6 +154,10 @@ class MemoryContender:
         else:
             with contextlib.suppress(RuntimeError):  # the loop is closed, and the waiter gone with it
                 self.loop.call_soon_threadsafe(self.async_bell.set)
+
+    def soon(self) -> bool:
+        """There is no shorter way than `listen`."""
+        return False
 
     def listen(self, seconds: float) -> None:
         """Block until rung."""
@@ -210,8 +220,9 @@ class MemoryContender:
                 queue.settle()
             else:
                 queue.wake()
-            ledger.remove(self.owner, self)
-            self.gone = True
+            with contextlib.suppress(ValueError):
+                self.owner.entries.remove(self.entry)  # type: ignore[arg-type]  # None is not among them
+            self.gone, self.inside = True, False
 
     def __del__(self) -> None:
         try:  # noqa: SIM105  at the interpreter's end nothing is left to suppress or to release with
@@ -255,14 +266,14 @@ class MemoryEngine(LocalEngine):
         """The space of this URL; a forked child has one of its own."""
         return _spaces.setdefault(self.url, Space())
 
-    def enlist(self, request: Request, owner: int, *, wait: bool, patience: float | None) -> Waiting | None:
+    def enlist(self, request: Request, owner: Owner, patience: float | None, *, wait: bool) -> Waiting | None:
         return self._enlist(request, owner, None, wait=wait)
 
-    def enlist_async(self, request: Request, owner: int, *, wait: bool) -> Waiting | None:
+    def enlist_async(self, request: Request, owner: Owner, *, wait: bool) -> Waiting | None:
         return self._enlist(request, owner, asyncio.get_running_loop(), wait=wait)
 
     def _enlist(
-        self, request: Request, owner: int, loop: asyncio.AbstractEventLoop | None, *, wait: bool
+        self, request: Request, owner: Owner, loop: asyncio.AbstractEventLoop | None, *, wait: bool
     ) -> Waiting | None:
         self.refuse_if_closed()
         space = self.space
@@ -288,8 +299,8 @@ class MemoryEngine(LocalEngine):
                 contender.release()
             raise
 
-    def before_waiting(self, waiting: Waiting, owner: int) -> bool:
-        held = [h for engine, h in ledger.of(owner) if isinstance(h, MemoryContender) and h.space is self.space]
+    def before_waiting(self, waiting: Waiting, owner: Owner) -> bool:
+        held = [h for _, h in owner.holdings() if isinstance(h, MemoryContender) and h.space is self.space]
         if held and isinstance(waiting, MemoryContender):
             with self.space.lock:
                 chain = _chain(waiting, owner, frozenset())
@@ -381,7 +392,7 @@ def _leader(queue: Queue) -> Leader | None:
     return Leader(leader.token, os.getpid(), os.uname().nodename, leader.request.label, leader.since)
 
 
-def _chain(waiting: MemoryContender, owner: int, seen: frozenset[str]) -> tuple[str, ...] | None:
+def _chain(waiting: MemoryContender, owner: Owner, seen: frozenset[str]) -> tuple[str, ...] | None:
     """Who waits for whom, from the holders of a name back to the owner; nothing if somebody can go on."""
     name = waiting.request.name
     if name in seen:
@@ -389,11 +400,11 @@ def _chain(waiting: MemoryContender, owner: int, seen: frozenset[str]) -> tuple[
     holders = [member for member in waiting.queue.members if member.inside and member.lost is None]
     chains: list[tuple[str, ...] | None] = []
     for holder in holders:
-        if holder.owner == owner:
+        if holder.owner is owner:
             chains.append(())
             continue
         others = (m for queue in waiting.space.queues.values() for m in queue.members)
-        next_wait = next((m for m in others if m.owner == holder.owner and not m.inside), None)
+        next_wait = next((m for m in others if m.owner is holder.owner and not m.inside), None)
         further = None if next_wait is None else _chain(next_wait, owner, seen | {name})
         if further is None or next_wait is None:
             chains.append(None)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import socket
 import struct
 import threading
 from collections import OrderedDict
@@ -17,13 +18,18 @@ from collections.abc import Sequence
 from vez.engines import handles
 
 _TICKET = struct.Struct("<Q")
+_ADDRESS = b"\0vez-"
+SOON = 0.005
+"""Seconds in which a turn is soon: for so long a thread waits on its bell alone, which is the shortest sleep, and only
+then on the ends of processes too. So the end of a process is noticed at most so much later."""
+_SOON = struct.pack("ll", 0, int(SOON * 1_000_000))
 QUEUE_LENGTH = 10
 """How many rings the kernel keeps for a bell (net.unix.max_dgram_qlen); those beyond it are lost."""
 _WATCHED = 64
 """Processes whose end a thread or loop may watch at once; a descriptor each."""
 
 
-_NOBODY: set[int] = set()
+_NOBODY: frozenset[int] = frozenset()
 
 
 class _Closing:
@@ -47,19 +53,14 @@ class Bell(_Closing):
         self.generation = handles.generation
         self.socket = handles.open_socket()
         while True:
-            self.number = int.from_bytes(os.urandom(8)) | 1
+            self.number = os.urandom(8)
             with contextlib.suppress(OSError):
-                self.socket.bind(b"\0vez-%016x" % self.number)
+                self.socket.bind(_ADDRESS + self.number)
                 break
 
     def fileno(self) -> int:
         """For poll and event loops."""
         return self.socket.fileno()
-
-    def hear(self) -> None:
-        """Take the ring that has come. Should there be another, the next sleep ends at once and takes that."""
-        with contextlib.suppress(OSError):
-            self.socket.recv(16)
 
     def heard(self) -> list[int]:
         """Take all rings that have come: the tickets for which they were meant."""
@@ -85,10 +86,10 @@ class Ringer(_Closing):
         self.generation = handles.generation
         self.socket = handles.open_socket()
 
-    def ring(self, number: int, ticket: int) -> None:
+    def ring(self, number: bytes, ticket: int) -> None:
         """Wake whoever waits with this ticket. A full or vanished bell does not matter."""
         try:
-            self.socket.sendto(_TICKET.pack(ticket), b"\0vez-%016x" % number)
+            self.socket.sendto(_TICKET.pack(ticket), _ADDRESS + number)
         except OSError:
             return
 
@@ -144,26 +145,14 @@ class Ear(threading.local):
         if self.generation != handles.generation:
             self.generation = handles.generation
             self.bell = Bell()
+            self.bell.socket.setblocking(True)
+            self.bell.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _SOON)
             self._number = self.bell.fileno()
             self._sleep = _Sleep()
             self._sleep.epoll.register(self._number, select.EPOLLIN)
-            self.rung = False
-        if self.rung:
-            self.drain()
         return self.bell
 
-    def drain(self) -> bool:
-        """Take what has been rung; True if there was anything, and then the caller must look before it sleeps. It is
-        not done right after a ring, when the turn has probably come and somebody else waits for its end. Rings that
-        nobody takes, of turns that came without sleeping, pile up until the kernel refuses more: so a sleep must be
-        level-triggered, and end at once while there are any."""
-        if not self.rung:
-            return False
-        self.rung = False
-        self.bell.hear()
-        return True
-
-    def listen(self, processes: Sequence[int], seconds: float) -> set[int]:
+    def listen(self, processes: Sequence[int], seconds: float) -> frozenset[int]:
         """Sleep until the bell rings, one of the processes ends, or the time is over. Those that ended."""
         known = self._sleep.known
         for process in processes:
@@ -172,18 +161,16 @@ class Ear(threading.local):
         events = self._sleep.epoll.poll(seconds, 8)
         if not events:
             return _NOBODY
-        if len(events) == 1 and events[0][0] == self._number:
-            self.rung = True
-            return _NOBODY
         ended: set[int] = set()
         for descriptor, _ in events:
             if descriptor == self._number:
-                self.rung = True
+                with contextlib.suppress(OSError):  # take it; should there be another, the next sleep ends at once
+                    self.bell.socket.recv(16, socket.MSG_DONTWAIT)
             else:
                 ended |= {process for process, mine in known.items() if mine == descriptor}
         for process in ended:
             self._forget(process)
-        return ended
+        return frozenset(ended)
 
     def _watch(self, process: int) -> None:
         try:

@@ -69,7 +69,7 @@ def _revoke(
 ) -> tuple[list[Slot], Break | None]:
     """Write the break down, then tell the holders: from now on `check` raises. A break without a record must not be."""
     with doorway(handle, file.where):
-        _, broken, _ = file.look(handle)
+        _, broken = file.look(handle)
         living = [s for _, s in file.living(handle) if s.ticket >= broken]
         leader = LEADER.unpack_from(file.map, LEADER_AT)[0]
         holders = [s for s in living if leads(s, leader)] if kind == "election" else _entitled(living, file.limit())
@@ -108,7 +108,7 @@ def _wait_for(file: TicketFile, handle: int, holders: list[Slot]) -> None:
 def _void(file: TicketFile, handle: int, below: int) -> None:
     """From now on the others may pass."""
     with doorway(handle, file.where):
-        _, broken, _ = file.look(handle)
+        _, broken = file.look(handle)
         store(file.map, BROKEN_AT, BROKEN.pack(max(broken, below)))
 
 

@@ -1,17 +1,19 @@
 """Contender: one request in the queue of one file, from its ticket to its release. It never waits itself.
 
 A contender is in as soon as nobody with a lower ticket stands in its way: for an exclusive one that is anybody
-alive, for a shared one any exclusive one alive, for a semaphore as many as may be inside. Each waiter has written
-its slot's number into the slot of the nearest living ticket before it, and is rung by that one when it leaves.
+alive, for a shared one any exclusive one alive. Each waiter has written its slot's number into the slot of the nearest
+living ticket before it, and is rung by that one when it leaves. What every turn passes through is written flat: when
+processes take turns, each finds the caches cold, and every function that it enters is fetched anew.
 """
 
 from __future__ import annotations
 
-import fcntl
 import os
-import time
 from collections.abc import Callable, Sequence
+from fcntl import F_OFD_GETLK, F_OFD_SETLK, F_RDLCK, F_UNLCK, F_WRLCK, LOCK_UN, fcntl, flock
 from functools import lru_cache
+from os import SEEK_END, SEEK_SET, lseek
+from time import time
 from typing import TYPE_CHECKING
 from weakref import ref
 
@@ -20,7 +22,7 @@ from vez.engines.base import Contestant, Place, Request
 from vez.engines.file.bell import Bell, Ringer
 from vez.engines.file.layout import (
     ALL,
-    BELL_WORD,
+    BELL_IN_SLOT,
     BROKEN_WORD,
     COMPLEMENT,
     FIRST_HALF,
@@ -30,7 +32,6 @@ from vez.engines.file.layout import (
     HELD,
     LABEL_BYTES,
     LEAVING,
-    LIMIT_AT,
     MEAN_REAL,
     NAMESPACE,
     NAMESPACE_HALF,
@@ -50,21 +51,19 @@ from vez.engines.file.layout import (
     WAITING,
     WAITS_WORD,
 )
-from vez.engines.file.tickets import FLOCK, UNLOCK_ALL, Slot, TicketFile, ended, enter
-from vez.engines.local import ledger
+from vez.engines.file.tickets import POOL, UNLOCK_ALL, Slot, TicketFile, ended, enter, pack_flock
+from vez.engines.owners import Owner
 from vez.errors import Misuse, OwnershipLost
 
 if TYPE_CHECKING:
     from vez.engines.file.ears import LoopEar
+    from vez.engines.owners import Entry
 
 HEAD_NET = 0.05
 """Seconds after which the first waiter looks by itself, should a ring be lost or a process of another container
 have died unseen. It keeps the promise of 100 ms in every case, and costs one waiter one system call."""
 QUEUE_NET = 1.0
 """The same for the others."""
-_NONE: set[int] = set()
-_MOST_WATCHED = 32
-"""Holders of a semaphore whose end a waiter watches; beyond that it looks by itself."""
 _MEMORY = 0.2
 """The weight of the newest stay in the mean of stays."""
 
@@ -77,99 +76,87 @@ def _encoded(label: str) -> bytes:
 class Contender:
     """A ticket, its byte and its slot. Once in, it is the holding that the client gets."""
 
-    __slots__ = (
-        "__weakref__", "blocker", "ear", "ended", "file", "generation", "handle", "limit", "mode", "number", "offset",
-        "owner", "predecessor", "predecessor_number", "request", "ringer", "slept", "state", "token", "watched",
-    )  # fmt: skip
+    # What most turns leave as it is stands in the class.
+    state = FREE
+    inside = False  # granted, and not yet released
+    token = number = offset = 0
+    bell: Bell | None = None  # on which a waiter is rung
+    predecessor: int | None = None  # the ticket on whose leaving we are rung
+    linked = False  # the predecessor was alive when we last looked, and knows us
+    predecessor_number = 0
+    rung = False  # it was rung this moment, by somebody who had looked at the file
+    watched = 0  # the predecessor's process, 0 when it cannot be watched
+    ended: frozenset[int] = frozenset()  # processes that have ended and whose bytes may still be locked by a copy
+    ear: LoopEar | None = None
+    entry: Entry | None = None  # among those of the owner
 
-    def __init__(self, file: TicketFile, ringer: Ringer, request: Request, owner: int) -> None:
+    def __init__(self, file: TicketFile, ringer: Ringer, request: Request, owner: Owner) -> None:
         self.file, self.ringer, self.request, self.owner = file, ringer, request, owner
         self.generation = handles.generation
-        self.limit = request.limit
-        self.mode = fcntl.F_RDLCK if request.shared else fcntl.F_WRLCK
+        self.mode = F_RDLCK if request.shared else F_WRLCK
         self.handle = -1  # the open file description whose byte lock is our life
-        self.state = FREE
-        self.token = 0
-        self.number = self.offset = 0
-        self.blocker: int | None = None  # one who stood in the way when we last looked
-        self.predecessor: int | None = None  # the ticket on whose leaving we are rung
-        self.predecessor_number = 0
-        self.slept = False  # it has waited for a ring
-        self.watched = 0  # its process, 0 when it cannot be watched
-        self.ended: set[int] = _NONE  # processes that have ended and whose bytes may still be locked by a copy
-        self.ear: LoopEar | None = None
 
     def enlist(self, bell: Bell | None, wait: Callable[[], Bell] | None) -> bool:
         """Draw a ticket; the doorway is ours. False, and nothing done, if it is not our turn and `wait` is nothing.
 
         `wait` opens the bell on which to be rung; `bell` is there already when the holder wants to hear of loss."""
-        file, handle, request = self.file, self.handle, self.request
-        upcoming, broken, tail = file.look(handle)
-        if request.kind == "semaphore":
-            self._agree_on_limit(upcoming, broken)
-        busy = self._blocked(broken, upcoming)
-        if busy:
-            if wait is None:
-                return False
+        file = self.file
+        upcoming = file.upcoming(self.handle)
+        halves, low = file.halves, file.words[BROKEN_WORD]
+        if wait is None and self._blocked(low, upcoming):
+            return False
+        tail = halves[TAIL_HALF]
+        if tail and not file.map[TAKEN_AT + tail - 1]:
+            tail = 0
+        if tail and wait is not None:
             bell = wait()
-        self._stand(bell, WAITING if busy else HELD, upcoming)
-        if busy and tail and file.map[TAKEN_AT + tail - 1]:
+        self._stand(bell, WAITING, upcoming)
+        if tail:
             self._link(tail - 1)
-        file.halves[TAIL_HALF] = self.number + 1
+        halves[TAIL_HALF] = self.number + 1
+        # Only now: whoever leaves after we have seen it here sees the link, and rings.
+        if not self._blocked(low, upcoming):
+            file.map[self.offset + STATE_IN_SLOT] = self.state = HELD
+            self.inside = True
+        elif bell is None and wait is not None:  # nobody can have rung us: we are linked to nobody
+            bell = wait()
+            file.map[self.offset + BELL_IN_SLOT : self.offset + BELL_IN_SLOT + 8] = bell.number
+        self.bell = bell
         return True
 
-    def _stand(self, bell: Bell | None, state: int, upcoming: int | None = None) -> None:
+    def _stand(self, bell: Bell | None, state: int, upcoming: int) -> None:
         """Draw the ticket, lock its byte, fill a slot. The number is written first: a crash after that leaves a mere
         gap. The slot counts only while the byte is locked, so a crash before it is filled leaves nothing."""
-        file, handle, request = self.file, self.handle, self.request
-        if upcoming is None:
-            upcoming = file.look(handle)[0]
-        number = file.free_slot(handle)
+        file, shared, request = self.file, self.file.map, self.request
+        number = shared.find(b"\0", TAKEN_AT, TAKEN_AT + file.capacity) - TAKEN_AT
+        if number < 0:
+            number = file.free_slot(self.handle)
+            shared = file.map
         file.words[NEXT] = upcoming + 1
         file.words[COMPLEMENT] = (upcoming + 1) ^ ALL
-        fcntl.fcntl(handle, fcntl.F_OFD_SETLK, FLOCK.pack(self.mode, os.SEEK_SET, upcoming, 1, 0))
-        now = time.time()
-        self.token, self.number, self.offset = upcoming, number, SLOTS_AT + number * SLOT_BYTES
-        file.map[self.offset : self.offset + SLOT.size] = SLOT.pack(
-            upcoming, self.owner, now, now, bell.number if bell else 0, 0, handles.pid, NAMESPACE, 0,
+        fcntl(self.handle, F_OFD_SETLK, pack_flock(self.mode, SEEK_SET, upcoming, 1, 0))
+        now = time()
+        self.token, self.number = upcoming, number
+        self.offset = offset = SLOTS_AT + number * SLOT_BYTES
+        shared[offset : offset + SLOT.size] = SLOT.pack(
+            upcoming, self.owner.number, now, now, bell.number if bell else b"", 0, handles.pid, NAMESPACE, 0,
             request.grace_ms, request.weight, state, request.shared, 0, _encoded(request.label),
         )  # fmt: skip
-        file.map[TAKEN_AT + number] = 1
+        shared[TAKEN_AT + number] = 1
         self.state = state  # with no call since the line above: either the slot is ours and we know it, or neither
 
-    def _agree_on_limit(self, upcoming: int, broken: int) -> None:
-        agreed = int.from_bytes(self.file.map[LIMIT_AT : LIMIT_AT + 4], "little")
-        if agreed == self.limit:
-            return
-        if agreed and self.file.conflict(self.handle, broken, upcoming, fcntl.F_WRLCK) is not None:
-            raise Misuse(
-                f"semaphore {self.request.name!r} is in use with a limit of {agreed}, asked for {self.limit}",
-                hint="all users of a semaphore must name the same limit",
-            )
-        self.file.map[LIMIT_AT : LIMIT_AT + 4] = self.limit.to_bytes(4, "little")
-
     def _blocked(self, low: int, high: int) -> bool:
-        if self.limit == 1:
-            near = self.predecessor
-            # Before the first sleep the nearest is the likeliest, and if it is alive it is the one who will ring us.
-            if near is not None and near > low and not self.slept:
-                self.blocker = self.file.conflict(self.handle, near, high, self.mode)
-                if self.blocker is not None:
-                    return True
-            self.blocker = self.file.conflict(self.handle, low, high, self.mode)
-            return self.blocker is not None
-        return self._count(low, high, self.limit) >= self.limit
-
-    def _count(self, low: int, high: int, enough: int) -> int:
-        """How many from `low` up to `high` are alive, counted up to `enough`."""
-        count, parts = 0, [(low, high)]
-        while parts and count < enough:
-            start, end = parts.pop()
-            found = self.file.conflict(self.handle, start, end, fcntl.F_WRLCK)
-            if found is not None:
-                count += 1
-                parts += [(found + 1, end), (start, found)]
-        return count
+        """Whether somebody from `low` up to `high` stands in the way."""
+        near = self.predecessor
+        # The nearest is the likeliest, and if it is alive it is the one who will ring us.
+        if near is not None and near > low:
+            if fcntl(self.handle, F_OFD_GETLK, pack_flock(self.mode, SEEK_SET, near, high - near, 0))[0] != F_UNLCK:
+                self.linked = True
+                return True
+            high = near
+        return low < high and (
+            fcntl(self.handle, F_OFD_GETLK, pack_flock(self.mode, SEEK_SET, low, high - low, 0))[0] != F_UNLCK
+        )
 
     def _link(self, number: int) -> None:
         """Ask the contender of that slot to ring us when it leaves."""
@@ -183,30 +170,41 @@ class Contender:
 
     def granted(self) -> bool:
         """Look whether it is our turn by now."""
-        if self.state == HELD:
+        if self.inside:
             return True
-        file = self.file
-        file.refuse_truncated(self.handle)
-        broken = file.words[BROKEN_WORD]
-        if self.token < broken:
+        file, low, token = self.file, self._lowest(), self.token
+        if low < token and (
+            fcntl(self.handle, F_OFD_GETLK, pack_flock(self.mode, SEEK_SET, low, token - low, 0))[0] != F_UNLCK
+        ):
+            self.linked = False  # it may have been our predecessor who rang, and others are left
+            return False
+        file.reals[self.offset // 8 + GRANTED_WORD] = time()
+        file.map[self.offset + STATE_IN_SLOT] = self.state = HELD
+        self.inside = True
+        if self.mode == F_RDLCK:
+            self._ring_next()  # those behind us may get in too
+        return True
+
+    def _lowest(self) -> int:
+        """The lowest ticket that still counts; an error if ours does not."""
+        if self.rung:
+            self.rung = False
+        else:
+            self.file.refuse_truncated(self.handle)
+        low: int = self.file.words[BROKEN_WORD]
+        if self.token < low:
             raise OwnershipLost(
                 f"the turn of this request for {self.request.name!r} (token {self.token}) came and was broken by force "
                 f"before it was taken",
                 hint="ask again",
             )
-        if self._blocked(broken, self.token):
-            return False
-        file.reals[self.offset // 8 + GRANTED_WORD] = time.time()
-        file.map[self.offset + STATE_IN_SLOT] = self.state = HELD
-        if self.request.shared or self.limit > 1:
-            self._ring_successor()  # those behind us may get in too
-        return True
+        return low
 
     def relink(self) -> bool:
         """Before going to sleep: is the one who will ring us still there? If not, find another; the caller must look
         again then. Takes the doorway without waiting; False when it was busy or nothing changed."""
         before = self.predecessor
-        if self.limit > 1 or (before is not None and (before == self.blocker or self.file.alive(self.handle, before))):
+        if before is not None and (self.linked or self.file.alive(self.handle, before)):
             return False
         self.file.refuse_truncated(self.handle)
         try:
@@ -220,16 +218,11 @@ class Contender:
             self.predecessor = None
             return False
         finally:
-            fcntl.flock(self.handle, fcntl.LOCK_UN)
+            flock(self.handle, LOCK_UN)
         return True
 
     def watch(self) -> tuple[Sequence[int], float]:
         """The processes whose end concerns us, and how long to sleep at most. `granted` has looked at the file."""
-        if self.limit > 1:
-            low = self.file.broken_below()
-            slots = [slot for _, slot in self.file.living(self.handle) if low <= slot.ticket < self.token]
-            pids = {slot.pid for slot in slots if slot.namespace == NAMESPACE} - self.ended
-            return sorted(pids)[:_MOST_WATCHED], HEAD_NET
         if self.predecessor is None:
             return (), 0.001  # the doorway was busy, or the predecessor leaves this moment
         if not self.watched or self.watched in self.ended:
@@ -243,8 +236,8 @@ class Contender:
         low = self.file.broken_below()
         before = [s for _, s in self.file.living(self.handle) if low <= s.ticket < self.token and s.state != LEAVING]
         mean = self.file.reals[MEAN_REAL]
-        inside = time.time() - before[0].granted if before else 0.0
-        estimate = len(before) * mean / self.limit - inside if mean else 0.0
+        inside = time() - before[0].granted if before else 0.0
+        estimate = len(before) * mean / self.request.limit - inside if mean else 0.0
         return Place(len(before), estimate if estimate > 0 else None, contestant(before[0]) if before else None)
 
     def waits_for(self, key: int) -> None:
@@ -279,43 +272,47 @@ class Contender:
 
     def release(self) -> None:
         """Leave, from the queue or from the inside, and wake the next. Doing it twice is harmless, and what an
-        interrupt has cut short is completed by the next call, the finaliser's at the latest."""
-        state = self.state
+        interrupt has cut short is completed by the next call, the finaliser's at the latest.
+
+        Whoever linked itself to us before we unlock saw our byte locked, so the link is visible after; whoever comes
+        later sees the byte free. The slot is given up last, so that nobody can have taken it, and the link with it,
+        before we have read it."""
+        state, file = self.state, self.file
         if state == FREE or self.generation != handles.generation:
             return
         sound = False
         try:
-            sound = os.lseek(self.handle, 0, os.SEEK_END) >= self.file.size
+            sound = lseek(self.handle, 0, SEEK_END) >= file.size
             if sound:
-                self.file.map[self.offset + STATE_IN_SLOT] = LEAVING
+                file.map[self.offset + STATE_IN_SLOT] = LEAVING
         finally:
-            self.state = LEAVING
-            fcntl.fcntl(self.handle, fcntl.F_OFD_SETLK, UNLOCK_ALL)
-            self._left(state, sound)
+            self.state, self.inside = LEAVING, False
+            fcntl(self.handle, F_OFD_SETLK, UNLOCK_ALL)
+            if sound:
+                self._ring_next()
+                if state == HELD:
+                    reals = file.reals
+                    stay, mean = time() - reals[self.offset // 8 + GRANTED_WORD], reals[MEAN_REAL]
+                    reals[MEAN_REAL] = mean + _MEMORY * (stay - mean) if mean else stay
+            if self.ear is not None:
+                self.ear.forget(self._rung_by(), id(self))
+            if sound:
+                file.map[TAKEN_AT + self.number] = 0
+            self.state = FREE  # with no call since the line above: nobody else's slot is given up by a second release
+            handle, self.handle = self.handle, -1
+            if len(file.pool) < POOL and not file.closed:
+                file.pool.append(handle)
+            else:
+                handles.close_handle(handle)
+            if self.entry is not None:
+                try:  # noqa: SIM105  every turn passes here
+                    self.owner.entries.remove(self.entry)
+                except ValueError:
+                    pass
 
     def _sound(self) -> bool:
         """Whether the map can be touched."""
-        return os.lseek(self.handle, 0, os.SEEK_END) >= self.file.size
-
-    def _left(self, state: int, sound: bool) -> None:
-        """The next may be in by now. Whoever linked itself to us before saw our byte locked, so the link is visible
-        here; whoever comes later sees the byte free. The slot is given up last, so that nobody can have taken it, and
-        the link with it, before we have read it."""
-        file = self.file
-        if sound:
-            if file.words[NEXT] > self.token + 1:
-                self._ring_successor()
-            if state == HELD:
-                stay, mean = time.time() - file.reals[self.offset // 8 + GRANTED_WORD], file.reals[MEAN_REAL]
-                file.reals[MEAN_REAL] = mean + _MEMORY * (stay - mean) if mean else stay
-        if self.ear is not None:
-            self.ear.forget(self.token, id(self))
-        if sound:
-            file.map[TAKEN_AT + self.number] = 0
-        self.state = FREE  # with no call since the line above: nobody else's slot can be given up by a second release
-        handle, self.handle = self.handle, -1
-        file.give_back(handle)
-        ledger.remove(self.owner, self)
+        return lseek(self.handle, 0, SEEK_END) >= self.file.size
 
     def give_back(self) -> None:
         """The descriptor, which holds no lock, is for the next contender."""
@@ -341,26 +338,18 @@ class Contender:
             f"a {self.request.kind} cannot be transferred to {to!r}", hint="release it; the next in line gets it"
         )
 
-    def _ring_successor(self) -> None:
+    def _ring_next(self) -> None:
+        """Wake whoever asked us to."""
         file = self.file
-        if self.limit > 1:
-            file.refresh(self.handle)
-            low = file.broken_below()
-            waiting = [slot for _, slot in file.slots() if slot.state == WAITING and slot.ticket >= low]
-            rung = 0
-            for slot in sorted(waiting):
-                if rung < self.limit and file.alive(self.handle, slot.ticket):  # the dead must not use up the rings
-                    self.ringer.ring(slot.bell, slot.ticket)
-                    rung += 1
-            return
         successor = file.halves[self.offset // 4 + SUCCESSOR_HALF]
         if not successor:
             return
         if successor > file.capacity:  # the file has grown since we mapped it
             file.refresh(self.handle)
         if successor <= file.capacity:
-            at = FIRST_WORD + (successor - 1) * SLOT_WORDS
-            self.ringer.ring(file.words[at + BELL_WORD], file.words[at + TICKET_WORD])
+            at = SLOTS_AT + (successor - 1) * SLOT_BYTES
+            number, ticket = file.map[at + BELL_IN_SLOT : at + BELL_IN_SLOT + 8], file.words[at // 8]
+            self.ringer.ring(number, ticket)
 
     def __del__(self) -> None:
         try:

@@ -71,7 +71,7 @@ def leads(slot: Slot, leader: int) -> bool:
 
 
 def _inaugurate(file: TicketFile, handle: int, number: int, ticket: int) -> int:
-    term, _, _ = file.look(handle)
+    term, _ = file.look(handle)
     store(file.map, COUNTER_AT, COUNTER.pack(term + 1, (term + 1) ^ ALL))
     offset = SLOTS_AT + number * SLOT_BYTES
     store(file.map, offset + GRANTED_IN_SLOT, MEAN.pack(time.time()))
@@ -101,14 +101,10 @@ def depose(file: TicketFile, handle: int, term: int, ringer: Ringer) -> None:
 
 
 class Candidate(FileContender):
-    """One candidate, and later the leader; or a mere observer."""
+    """One candidate, and later the leader."""
 
-    __slots__ = ("observing", "ticket")
-
-    def __init__(self, file: TicketFile, ringer: Ringer, request: Request, owner: int) -> None:
-        super().__init__(file, ringer, request, owner)
-        self.observing = False
-        self.ticket = 0
+    observing = False
+    ticket = 0
 
     def enlist(self, bell: Bell | None, wait: Callable[[], Bell] | None) -> bool:
         """Stand as a candidate; the doorway is ours."""
@@ -118,14 +114,17 @@ class Candidate(FileContender):
         leader, _ = LEADER.unpack_from(file.map, LEADER_AT)
         if leader and wait is None:
             return False
-        self._stand(bell or (wait() if wait else None), OBSERVING if self.observing else WAITING)
+        self.bell = bell or (wait() if wait else None)
+        self._stand(self.bell, OBSERVING if self.observing else WAITING, file.look(self.handle)[0])
         self.ticket = self.token
         settle(file, self.handle, self.ticket, self.ringer)
+        if not self.observing:
+            self.granted()
         return True
 
     def granted(self) -> bool:
         """Whether we lead by now."""
-        if self.state == HELD:
+        if self.inside:
             return True
         self.file.refuse_truncated(self.handle)
         if self.file.map[self.offset + STATE_IN_SLOT] == LEAVING:
@@ -136,7 +135,7 @@ class Candidate(FileContender):
         ticket, term = LEADER.unpack_from(self.file.map, LEADER_AT)
         if ticket != self.ticket:
             return False
-        self.state, self.token = HELD, term
+        self.state, self.inside, self.token = HELD, True, term
         return True
 
     def relink(self) -> bool:
@@ -186,14 +185,10 @@ class Candidate(FileContender):
         """Rings come for the ticket, not for the term."""
         return self.ticket
 
-    def _left(self, state: int, sound: bool) -> None:
+    def _ring_next(self) -> None:
         """We have stepped down, or left the list: whoever of the others looks first elects."""
-        if self.ear is not None:
-            self.ear.forget(self.ticket, id(self))
-        if sound:
-            self.file.refresh(self.handle)
-            _ring([pair for pair in self.file.slots() if pair[1].state in (WAITING, OBSERVING)], self.ringer)
-        super()._left(state, sound)
+        self.file.refresh(self.handle)
+        _ring([pair for pair in self.file.slots() if pair[1].state in (WAITING, OBSERVING)], self.ringer)
 
     def transfer(self, to: str) -> int:
         """Make the candidate with this label leader, with a new term."""
@@ -237,6 +232,12 @@ class Candidate(FileContender):
         self.file.refresh(self.handle)
         number = self.file.find(ticket)
         return None if number is None else self.file.slot(number)
+
+
+class Observer(Candidate):
+    """One who is rung at each change, and elects when a leader has died, but never stands."""
+
+    observing = True
 
 
 def _label(slot: Slot) -> str:

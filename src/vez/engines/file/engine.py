@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import os
 import resource
 import struct
 import threading
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
+from fcntl import LOCK_EX, LOCK_UN, flock
 from pathlib import Path
 from urllib.parse import quote, unquote
 from weakref import WeakKeyDictionary
@@ -17,11 +17,11 @@ from weakref import WeakKeyDictionary
 from vez.engines import handles
 from vez.engines.base import Break, Inspection, Kind, Leader, Request
 from vez.engines.file import breaking
-from vez.engines.file.bell import Bell, Ringer
+from vez.engines.file.bell import Ringer
 from vez.engines.file.contender import Contender, contestant
 from vez.engines.file.directory import directory_of, open_directory
 from vez.engines.file.ears import LoopEar
-from vez.engines.file.elections import Candidate, leads, observe, observe_async
+from vez.engines.file.elections import Candidate, Observer, leads, observe, observe_async
 from vez.engines.file.graph import Graph
 from vez.engines.file.layout import (
     COUNTER,
@@ -39,9 +39,11 @@ from vez.engines.file.layout import (
     WAITING,
     WAITS,
 )
+from vez.engines.file.permits import Permit
 from vez.engines.file.tickets import Gone, TicketFile, busy_doorway, enter, file_name
 from vez.engines.file.waiting import FileContender, ear
-from vez.engines.local import LocalEngine, Waiting, ledger
+from vez.engines.local import LocalEngine, Waiting
+from vez.engines.owners import Owner
 from vez.errors import EngineUnavailable
 
 
@@ -71,7 +73,6 @@ class FileEngine(LocalEngine):
         self.directory = open_directory(self.path)
         self.ringer = Ringer()
         self.graph = Graph(self)
-        self._waiting = []
         self._files: OrderedDict[tuple[str, str], TicketFile] = OrderedDict()
         self._files_kept = _files_kept()
         self._ears: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopEar] = WeakKeyDictionary()
@@ -110,83 +111,65 @@ class FileEngine(LocalEngine):
 
     # Taking part
 
-    def enlist(self, request: Request, owner: int, *, wait: bool, patience: float | None) -> Waiting | None:
+    def enlist(
+        self, request: Request, owner: Owner, patience: float | None, listener: LoopEar | None = None, *, wait: bool,
+        kind: type[FileContender] | None = None,
+    ) -> FileContender | None:  # fmt: skip
         while True:
-            file = self.file(request.kind, request.name)
-            contender = _KINDS[request.kind](file, self.ringer, request, owner)
-            contender.handle = file.handle()
+            if self.generation != handles.generation:
+                self._renew_if_forked()
+            file = self._files.get((request.kind, request.name)) or self.file(request.kind, request.name)
+            contender = (kind or _KINDS[request.kind])(file, self.ringer, request, owner)
             try:
-                return self._through_doorway(contender, patience, None, ear.open if wait else None)
-            except BlockingIOError:
+                contender.handle = file.pool.pop()
+            except IndexError:
+                contender.handle = file.handle()
+            bell, opening = None, ear.open
+            if listener is not None:
+                contender.ear, bell, opening = listener, listener.bell, listener.open
+            try:
+                try:
+                    if patience is None:
+                        flock(contender.handle, LOCK_EX)
+                    else:
+                        enter(contender.handle, patience)
+                    enlisted = contender.enlist(bell, opening if wait else None)
+                finally:
+                    flock(contender.handle, LOCK_UN)
+                if enlisted:
+                    return contender
+                contender.give_back()
                 return None
-            except Gone:
-                self._forget(file)
-
-    def enlist_async(self, request: Request, owner: int, *, wait: bool) -> Waiting | None:
-        listener = self.loop_ear()
-        while True:
-            file = self.file(request.kind, request.name)
-            contender = _KINDS[request.kind](file, self.ringer, request, owner)
-            contender.ear = listener
-            contender.handle = file.handle()
-            try:
-                return self._through_doorway(contender, 0, listener.bell, listener.open if wait else None)
-            except Gone:
-                self._forget(file)
-
-    @staticmethod
-    def _through_doorway(
-        contender: FileContender, patience: float | None, bell: Bell | None, wait: Callable[[], Bell] | None
-    ) -> FileContender | None:
-        """Nothing if it is not our turn and nobody wants to wait; `BlockingIOError` if the doorway stayed busy."""
-        try:
-            try:
-                enter(contender.handle, patience)
-                enlisted = contender.enlist(bell, wait)
-            finally:
-                fcntl.flock(contender.handle, fcntl.LOCK_UN)
-            if enlisted:
-                return contender
-            contender.give_back()
-            return None
-        except BlockingIOError:
-            contender.give_back()
-            raise
-        except BaseException:
-            if contender.state != FREE:
-                contender.release()
-            else:
-                contender.abandon()
-            raise
-
-    def watch_election(self, request: Request, patience: float | None) -> Candidate:
-        """Enlist an observer, who is rung at each change and elects when a leader has died, but never stands."""
-        while True:
-            observer = self._observer(request, None)
-            try:
-                self._through_doorway(observer, patience, None, ear.open)
-                return observer
             except BlockingIOError:
-                raise busy_doorway(observer.file.where, patience or 0) from None
+                contender.give_back()
+                raise
             except Gone:
-                self._forget(observer.file)
+                contender.abandon()
+                self._forget(file)
+            except BaseException:
+                if contender.state != FREE:
+                    contender.release()
+                else:
+                    contender.abandon()
+                raise
 
-    def watch_election_async(self, request: Request) -> Candidate:
+    def enlist_async(self, request: Request, owner: Owner, *, wait: bool) -> Waiting | None:
+        return self.enlist(request, owner, 0, self.loop_ear(), wait=wait)
+
+    def watch_election(self, request: Request, patience: float | None) -> Observer:
+        """Enlist an observer, who is rung at each change and elects when a leader has died, but never stands."""
+        try:
+            return self._watch(request, patience, None)
+        except BlockingIOError:
+            raise busy_doorway(f"election {request.name!r}", patience or 0) from None
+
+    def watch_election_async(self, request: Request) -> Observer:
         """The same for a task: `BlockingIOError` while the doorway is busy."""
-        listener = self.loop_ear()
-        while True:
-            observer = self._observer(request, listener)
-            try:
-                self._through_doorway(observer, 0, None, listener.open)
-                return observer
-            except Gone:
-                self._forget(observer.file)
+        return self._watch(request, 0, self.loop_ear())
 
-    def _observer(self, request: Request, listener: LoopEar | None) -> Candidate:
-        file = self.file(request.kind, request.name)
-        observer = Candidate(file, self.ringer, request, 0)
-        observer.observing, observer.ear = True, listener
-        observer.handle = file.handle()
+    def _watch(self, request: Request, patience: float | None, listener: LoopEar | None) -> Observer:
+        observer = self.enlist(request, _nobody, patience, listener, wait=True, kind=Observer)
+        assert isinstance(observer, Observer), "whoever waits is enlisted"
         return observer
 
     def loop_ear(self) -> LoopEar:
@@ -197,19 +180,19 @@ class FileEngine(LocalEngine):
             found = self._ears[loop] = LoopEar(loop)
         return found
 
-    def before_waiting(self, waiting: Waiting, owner: int) -> bool:
-        if ledger.knows(owner) and isinstance(waiting, Contender) and (held := self._held_here(owner)):
+    def before_waiting(self, waiting: Waiting, owner: Owner) -> bool:
+        if isinstance(waiting, Contender) and (held := self._held_here(owner)):
             return self.graph.refuse_cycle(waiting, owner, held)
         return True
 
-    def after_waiting(self, waiting: Waiting, owner: int) -> None:
+    def after_waiting(self, waiting: Waiting, owner: Owner) -> None:
         for holding in self._held_here(owner):
             holding.waits_for(0)
 
-    def _held_here(self, owner: int) -> list[Contender]:
+    def _held_here(self, owner: Owner) -> list[Contender]:
         return [
             holding
-            for engine, holding in ledger.of(owner)
+            for engine, holding in owner.holdings()
             if isinstance(engine, FileEngine) and engine.path == self.path and isinstance(holding, Contender)
         ]
 
@@ -278,7 +261,9 @@ class FileEngine(LocalEngine):
         handles.close_handle(self.directory)
 
 
-_KINDS: dict[str, type[FileContender]] = {"lock": FileContender, "semaphore": FileContender, "election": Candidate}
+_KINDS: dict[str, type[FileContender]] = {"lock": FileContender, "semaphore": Permit, "election": Candidate}
+_nobody = Owner()
+"""In whose name observers watch."""
 
 
 def _entries(directory: int, path: Path) -> list[str]:

@@ -20,6 +20,7 @@ from vez.errors import Deadlock, EngineUnavailable
 if TYPE_CHECKING:
     from vez.engines.file.contender import Contender
     from vez.engines.file.engine import FileEngine
+    from vez.engines.owners import Owner
 
 _LOCK = ".deadlocks"
 _DEEPEST = 64
@@ -38,7 +39,7 @@ class Graph:
         self.engine = engine
         self._names: dict[int, tuple[str, str]] = {}
 
-    def refuse_cycle(self, waiting: Contender, owner: int, held: list[Contender]) -> bool:
+    def refuse_cycle(self, waiting: Contender, owner: Owner, held: list[Contender]) -> bool:
         """Raise `Deadlock` if this wait would close a cycle; else let others see it. False if somebody else looks this
         moment, or is paused while looking: ask again."""
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
@@ -69,7 +70,7 @@ class Graph:
         )
 
     def _chain(
-        self, kind: str, name: str, owner: int, seen: frozenset[str], handle: int | None = None
+        self, kind: str, name: str, owner: Owner, seen: frozenset[str], handle: int | None = None
     ) -> tuple[str, ...] | None:
         """Who waits for whom, from the holders of a name back to the owner; nothing if somebody can go on."""
         if name in seen or len(seen) > _DEEPEST:
@@ -89,8 +90,8 @@ class Graph:
             return None
         return next((chain for chain in chains if chain is not None), None)
 
-    def _of_holder(self, file: TicketFile, slot: Slot, owner: int, seen: frozenset[str]) -> tuple[str, ...] | None:
-        if (slot.pid, slot.namespace, slot.owner) == (handles.pid, NAMESPACE, owner):
+    def _of_holder(self, file: TicketFile, slot: Slot, owner: Owner, seen: frozenset[str]) -> tuple[str, ...] | None:
+        if (slot.pid, slot.namespace, slot.owner) == (handles.pid, NAMESPACE, owner.number):
             return () if seen != {file.name} else (f"process {slot.pid} holds {file.name!r} itself",)
         if not slot.waits or (target := self._name_of(slot.waits)) is None:
             return None

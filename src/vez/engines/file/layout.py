@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 import struct
+import sys
 import time
 import zlib
 from functools import lru_cache
@@ -24,6 +25,7 @@ from pathlib import Path
 from vez.errors import CorruptState
 
 MAGIC = b"VEZTURN1"
+MAGIC_WORD = int.from_bytes(MAGIC, sys.byteorder)
 ALL = 0xFFFF_FFFF_FFFF_FFFF
 
 HEAD = struct.Struct("<8sQQQQII")  # magic, next, ~next, broken_below, revoked_below, tail slot + 1, capacity
@@ -46,11 +48,10 @@ IDENTITY_AT = 256
 TAKEN_AT = 1024
 SLOTS_AT = 4096
 
-SLOT = struct.Struct("<QQddQQIIIIiBBH48s")
+SLOT = struct.Struct("<QQdd8sQIIIIiBBH48s")
 """ticket, owner, since, granted, bell, waits, pid, pid namespace, successor slot + 1, grace in ms, weight, state,
 shared, padding, label"""
 SLOT_BYTES = 128
-SUCCESSOR = struct.Struct("<I")
 SUCCESSOR_IN_SLOT = 56
 BELL_IN_SLOT = 32
 WAITS_IN_SLOT = 40
@@ -87,7 +88,7 @@ MEAN_REAL = MEAN_AT // 8
 TAIL_HALF, CAPACITY_HALF = TAIL_AT // 4, CAPACITY_AT // 4
 SLOT_WORDS, SLOT_HALVES = SLOT_BYTES // 8, SLOT_BYTES // 4
 FIRST_WORD, FIRST_HALF = SLOTS_AT // 8, SLOTS_AT // 4
-TICKET_WORD, GRANTED_WORD, BELL_WORD, WAITS_WORD = 0, GRANTED_IN_SLOT // 8, BELL_IN_SLOT // 8, WAITS_IN_SLOT // 8
+TICKET_WORD, GRANTED_WORD, WAITS_WORD = 0, GRANTED_IN_SLOT // 8, WAITS_IN_SLOT // 8
 PID_HALF, NAMESPACE_HALF, SUCCESSOR_HALF = 12, 13, SUCCESSOR_IN_SLOT // 4
 
 

@@ -28,6 +28,7 @@ from vez.engines.file.layout import (
     BROKEN_WORD,
     CAPACITY_AT,
     CAPACITY_HALF,
+    COMPLEMENT,
     COUNTER,
     COUNTER_AT,
     DURABLE,
@@ -39,8 +40,10 @@ from vez.engines.file.layout import (
     LEAVING,
     LIMIT_AT,
     MAGIC,
+    MAGIC_WORD,
     MAX_CAPACITY,
     NAMESPACE,
+    NEXT,
     RANGE,
     SLOT,
     SLOT_BYTES,
@@ -60,8 +63,9 @@ from vez.engines.file.layout import (
 from vez.errors import EngineUnavailable
 
 FLOCK = struct.Struct("hhqqi0q")  # struct flock of 64-bit Linux
+pack_flock = FLOCK.pack
 UNLOCK_ALL = FLOCK.pack(fcntl.F_UNLCK, os.SEEK_SET, 0, 0, 0)
-_POOL = 4
+POOL = 4
 """Idle descriptors kept for a name."""
 _DOORWAY_PAUSE = 0.0002
 PATIENCE = 5.0
@@ -123,7 +127,7 @@ class Slot(NamedTuple):
     owner: int
     since: float
     granted: float
-    bell: int
+    bell: bytes
     waits: int
     pid: int
     namespace: int
@@ -222,7 +226,7 @@ class TicketFile:
 
     def give_back(self, handle: int) -> None:
         """Keep the descriptor for the next contender; it must hold no lock."""
-        if len(self.pool) < _POOL and not self.closed:
+        if len(self.pool) < POOL and not self.closed:
             self.pool.append(handle)
         else:
             handles.close_handle(handle)
@@ -298,14 +302,31 @@ class TicketFile:
 
     # The doorway. Everything below is called inside it unless it says otherwise.
 
-    def look(self, handle: int) -> tuple[int, int, int]:
-        """The next ticket, the lowest that still counts, and the tail, after checking that the file is sound."""
+    def upcoming(self, handle: int) -> int:
+        """The next ticket, after checking that the file is sound; the short way, for every turn passes here."""
+        facts = os.fstat(handle)
+        if facts[stat.ST_NLINK] and facts[stat.ST_SIZE] >= self.size:
+            words = self.words
+            upcoming: int = words[NEXT]
+            if (
+                words[COMPLEMENT] ^ upcoming == ALL
+                and self.reserved - RANGE - 2 <= upcoming <= self.reserved - 2
+                and words[BROKEN_WORD] <= upcoming
+                and words[0] == MAGIC_WORD
+                and self.halves[CAPACITY_HALF] == self.capacity
+            ):
+                return upcoming
+        return self.look(handle)[0]
+
+    def look(self, handle: int) -> tuple[int, int]:
+        """The next ticket and the lowest that still counts, after checking that the file is sound; what can be mended
+        is mended."""
         facts = os.fstat(handle)
         if facts.st_nlink == 0:
             raise Gone
         if facts.st_size < self.size:
             raise damaged(self.where, f"it was truncated to {facts.st_size} bytes while in use")
-        magic, upcoming, complement, broken, _, tail, capacity = HEAD.unpack_from(self.map, 0)
+        magic, upcoming, complement, broken, _, _, capacity = HEAD.unpack_from(self.map, 0)
         if magic != MAGIC:
             raise damaged(self.where, f"it begins with {magic!r}, expected {MAGIC!r}")
         if upcoming ^ complement != ALL:  # its writer died between two stores
@@ -319,7 +340,7 @@ class TicketFile:
         if not self.reserved - RANGE - 2 <= upcoming <= self.reserved - 2:
             self._refuse_counter(upcoming)
             self._reserve(handle, upcoming)
-        return upcoming, broken, tail
+        return upcoming, broken
 
     def _reserve(self, handle: int, upcoming: int) -> None:
         """Make sure, durably, that the next tickets will not be issued again after a power loss."""
@@ -393,7 +414,7 @@ class TicketFile:
         """Some ticket from `low` up to `high` that is alive and stands in the way of `mode`."""
         if low >= high:
             return None
-        raw = fcntl.fcntl(handle, fcntl.F_OFD_GETLK, FLOCK.pack(mode, os.SEEK_SET, low, high - low, 0))
+        raw = fcntl.fcntl(handle, fcntl.F_OFD_GETLK, pack_flock(mode, os.SEEK_SET, low, high - low, 0))
         if raw[0] == fcntl.F_UNLCK:
             return None
         found: int = FLOCK.unpack(raw)[2]

@@ -13,14 +13,22 @@ ear = Ear()
 class FileContender(Contender):
     """A contender with the two ways to listen."""
 
-    __slots__ = ()
+    def soon(self) -> bool:
+        """Block this thread for a moment, on the bell alone; whether it is our turn then."""
+        if not self.linked or self.bell is None:
+            return False
+        try:
+            self.bell.socket.recv(16)
+        except BlockingIOError:
+            return False
+        self.rung = True
+        return self.granted()
 
     def listen(self, seconds: float) -> None:
         """Block this thread until something may have changed."""
-        if (ear.rung and ear.drain()) or self.relink():
+        if self.relink():
             return
         processes, longest = self.watch()
-        self.slept = True
         ended = ear.listen(processes, seconds if seconds < longest else longest)
         if ended:
             self.ended = self.ended | ended
@@ -30,7 +38,6 @@ class FileContender(Contender):
         if self.relink() or self.ear is None:
             return
         processes, longest = self.watch()
-        self.slept = True
         ended = await self.ear.listen(self.token, processes, min(seconds, longest))
         if ended:
             self.ended = self.ended | ended
