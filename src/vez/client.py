@@ -159,7 +159,8 @@ class Lock:
             if grant is None or grant.released:
                 grant = self._grants.newest(owner)
             if grant is not None:
-                grant.release()
+                grant._holding.release()
+                grant.released = True
                 if grant.below is None:
                     self._grants.pop(owner, None)
                 else:

@@ -9,8 +9,6 @@ import os
 from threading import RLock
 from typing import Protocol, Self, TypeVar
 
-from vez.engines.owners import Owner
-
 REMEMBERED = 32
 """Owners that an object keeps before it sorts out those who hold nothing any more."""
 _mutex = RLock()
@@ -36,7 +34,7 @@ class Released(Protocol):
 G = TypeVar("G", bound=Released)
 
 
-class Grants(dict[Owner, G]):
+class Grants(dict[object, G]):
     """The grants of one lock object: to each owner its newest.
 
     An owner's first is put in, and its last taken out, with one step of the interpreter, for others wait meanwhile: see
@@ -44,7 +42,7 @@ class Grants(dict[Owner, G]):
 
     __slots__ = ()
 
-    def push(self, owner: Owner, grant: G) -> None:
+    def push(self, owner: object, grant: G) -> None:
         """The owner holds this from now on, and may hold others."""
         with _mutex:
             if self.get(owner) is not grant:
@@ -54,19 +52,19 @@ class Grants(dict[Owner, G]):
                 for other in [other for other, some in self.items() if some.released]:
                     self._tidy(other)
 
-    def newest(self, owner: Owner) -> G | None:
+    def newest(self, owner: object) -> G | None:
         """The newest that the owner has not released yet. It stays until it is: an interrupt must not lose it."""
         grant = self.get(owner)
         while grant is not None and grant.released:
             grant = grant.below
         return grant
 
-    def tidy(self, owner: Owner) -> None:
+    def tidy(self, owner: object) -> None:
         """Forget what the owner has released."""
         with _mutex:
             self._tidy(owner)
 
-    def _tidy(self, owner: Owner) -> None:
+    def _tidy(self, owner: object) -> None:
         grant = self.newest(owner)
         if grant is None:
             self.pop(owner, None)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import os
 import resource
+import struct
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -339,26 +341,78 @@ held.check()
 @pytest.fixture
 def no_nets(monkeypatch: pytest.MonkeyPatch) -> None:
     """Waiters do not look by themselves: a lost ring shows as a wait without end."""
-    for net in ("HEAD_NET", "QUEUE_NET"):
-        monkeypatch.setattr(f"vez.engines.file.contender.{net}", 3600.0)
+    for net in ("contender.HEAD_NET", "contender.QUEUE_NET", "permits.HEAD_NET"):
+        monkeypatch.setattr(f"vez.engines.file.{net}", 3600.0)
 
 
 @pytest.mark.usefixtures("no_nets")
-def test_no_ring_is_lost_among_threads(home: Path) -> None:
+@pytest.mark.parametrize("moment", [0, 0.005])
+@pytest.mark.parametrize("kind", ["lock", "readers and writers", "semaphore"])
+def test_no_ring_is_lost_among_threads(home: Path, kind: str, moment: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether a waiter has waited on its bell alone for a moment, or not at all."""
+    if not moment:
+        monkeypatch.setattr("vez.engines.file.waiting.FileContender.soon", lambda _: False)
     with vez.connect(f"file://{home}") as client:
 
-        def work() -> None:
-            for _ in range(200):
-                with client.lock("x", timeout=20):
+        def work(me: int) -> None:
+            for turn in range(100):
+                if kind == "semaphore":
+                    lock = client.semaphore("x", 2, timeout=20)
+                else:
+                    lock = client.lock("x", timeout=20, shared=kind != "lock" and (me + turn) % 3 > 0)
+                with lock:
                     pass
 
-        threads = [threading.Thread(target=work) for _ in range(8)]
+        threads = [threading.Thread(target=work, args=(me,), daemon=True) for me in range(8)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join(60)
-        assert client.inspect("x").queue == ()
+        assert client.inspect("x", "semaphore" if kind == "semaphore" else "lock").queue == ()
         assert not any(thread.is_alive() for thread in threads)
+
+
+@pytest.mark.usefixtures("no_nets")
+def test_one_who_dies_while_the_next_listens_for_a_moment_is_passed(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It listens to its bell alone then, and nobody rings: it must look for another to be rung by."""
+    monkeypatch.setattr("vez.engines.file.bell._SOON", struct.pack("ll", 0, 400_000))
+    program = f'import vez; vez.connect("file://{home}").lock("x").acquire()'
+    with vez.connect(f"file://{home}") as client:
+        holder, got = client.lock("x").acquire(), threading.Event()
+
+        def follow() -> None:
+            with client.lock("x"):
+                got.set()
+
+        between = subprocess.Popen([sys.executable, "-c", program])
+        eventually(lambda: len(client.inspect("x").queue) == 1)
+        last = threading.Thread(target=follow, daemon=True)
+        last.start()
+        eventually(lambda: len(client.inspect("x").queue) == 2)
+        between.kill()
+        between.wait()
+        time.sleep(0.6)  # the moment is over
+        holder.release()
+        assert got.wait(20)
+
+
+def test_the_dead_are_not_shown_among_the_bytes_of_one_who_came_alone(home: Path) -> None:
+    """One who finds nobody before it locks their bytes too; a slot that a crash has left is none of its own."""
+    program = f'import os, vez; g = vez.connect("file://{home}").lock("x").acquire(); os._exit(0)'
+    with vez.connect(f"file://{home}") as client, vez.connect(f"file://{home}") as other:
+        for _ in range(3):
+            with client.lock("x"):
+                pass
+            subprocess.run([sys.executable, "-c", program], check=True)
+        with client.lock("x") as grant:
+            seen = other.inspect("x")
+            assert ([holder.token for holder in seen.holders], seen.queue) == ([grant.token], ())
+            assert other.lock("x").try_acquire() is None
+            with other.lock("y"):
+                pass
+        assert other.inspect("x").holders == ()
 
 
 @pytest.mark.usefixtures("no_nets")
@@ -408,12 +462,16 @@ def test_no_ring_is_lost_among_many_tasks_of_a_busy_loop(home: Path) -> None:
     asyncio.run(run())
 
 
-def test_no_ring_is_lost_among_processes(home: Path) -> None:
+@pytest.mark.parametrize("moment", [0, 0.005])
+def test_no_ring_is_lost_among_processes(home: Path, moment: float) -> None:
     """What is written into the map while others read it must never be seen half done."""
     program = f"""
 import vez
 from vez.engines.file import contender
 contender.HEAD_NET = contender.QUEUE_NET = 3600.0
+from vez.engines.file.waiting import FileContender
+if {moment} == 0:
+    FileContender.soon = lambda _: False
 client = vez.connect("file://{home}")
 for _ in range(1500):
     with client.lock("x", timeout=30):

@@ -18,6 +18,7 @@ import pytest
 import vez
 from vez import aio
 from vez.errors import AlreadyHeld, CorruptState, Misuse
+from vez.grants import REMEMBERED
 from vez.testing import eventually
 
 _spaces = count()
@@ -87,6 +88,59 @@ def test_many_threads_share_one_object(url: str) -> None:
             assert client.inspect("shared").holders == ()
     finally:
         sys.setswitchinterval(before)
+
+
+def test_an_object_does_not_remember_all_threads_that_ever_used_it(url: str) -> None:
+    with vez.connect(url) as client:
+        lock = client.lock("many")
+
+        def work() -> None:
+            lock.acquire(20).release()  # by itself: the object is not told
+
+        for _ in range(100):
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+        assert len(lock._grants) <= REMEMBERED + 1
+        with lock as grant:
+            assert not grant.lost
+            with pytest.raises(AlreadyHeld):
+                lock.acquire()
+        with pytest.raises(Misuse):
+            lock.release()
+
+
+def test_a_client_is_closed_while_threads_come_and_go(url: str) -> None:
+    """Two threads that let go of the same thing: neither must fail, nor unlock what a third has got meanwhile."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    failures: list[BaseException] = []
+    try:
+        for _ in range(40):
+            client = vez.connect(url)
+
+            def work(client: vez.Client = client) -> None:
+                try:
+                    while True:
+                        with client.lock("busy", timeout=20):
+                            pass
+                except vez.EngineUnavailable:
+                    return
+                except BaseException as error:
+                    failures.append(error)
+
+            threads = [threading.Thread(target=work) for _ in range(3)]
+            for thread in threads:
+                thread.start()
+            client.close()
+            for thread in threads:
+                thread.join(30)
+            assert not any(thread.is_alive() for thread in threads)
+    finally:
+        sys.setswitchinterval(before)
+    assert failures == []
+    with vez.connect(url) as other:
+        assert other.inspect("busy").holders == other.inspect("busy").queue == ()
 
 
 def test_a_grant_that_nobody_keeps_is_let_go(url: str) -> None:

@@ -24,6 +24,8 @@ _TELL = 0.2
 """Seconds between looks at the place in the queue, for a waiter that shows it."""
 _ASK_AGAIN = 0.002
 """Seconds until one who could not be told whether its wait closes a cycle asks again."""
+_LONG_ENOUGH = 0.1
+"""Seconds that a request must have for a moment of them (`soon`) not to matter."""
 _DOORWAY = 0.01
 """Seconds that a request which does not want to wait gives the doorway, where nobody stays for more than
 microseconds."""
@@ -42,7 +44,7 @@ class Waiting(Holding, Protocol):
         """Look whether it is our turn by now. Never waits."""
 
     def soon(self) -> bool:
-        """Block for a moment in the shortest way there is; whether it is our turn then."""
+        """Block for a moment, some milliseconds, in the shortest way there is; whether it is our turn then."""
 
     def listen(self, seconds: float) -> None:
         """Block until something may have changed, or for so long."""
@@ -91,7 +93,10 @@ class LocalEngine(Engine):
             self._refuse_self(owner, request)
         deadline = None if seconds is None else time.monotonic() + seconds
         try:
-            waiting = self.enlist(request, owner, _DOORWAY if seconds == 0 else seconds, wait=seconds != 0)
+            if seconds is None:
+                waiting = self.enlist(request, owner, None, wait=True)
+            else:
+                waiting = self.enlist(request, owner, seconds or _DOORWAY, wait=seconds > 0)
         except BlockingIOError:
             waiting = None
         if waiting is None:
@@ -100,7 +105,9 @@ class LocalEngine(Engine):
             # Said before it waits, not after: then others wait for whatever it still has to do.
             waiting.entry = (self, ref(waiting))
             owner.entries.append(waiting.entry)
-            if not waiting.inside and (holds or deadline is not None or progress is not None or not waiting.soon()):
+            if not waiting.inside and (
+                holds or progress is not None or not (seconds is None or seconds >= _LONG_ENOUGH) or not waiting.soon()
+            ):
                 self._wait(waiting, owner if holds else None, seconds, deadline, progress)
             if self.closed:  # it may have been closed while we were let in
                 self.refuse_if_closed()

@@ -153,11 +153,12 @@ class Ear(threading.local):
         return self.bell
 
     def listen(self, processes: Sequence[int], seconds: float) -> frozenset[int]:
-        """Sleep until the bell rings, one of the processes ends, or the time is over. Those that ended."""
+        """Sleep until the bell rings, one of the processes ends, or the time is over. Those that ended, or cannot be
+        watched."""
         known = self._sleep.known
         for process in processes:
-            if process not in known:
-                self._watch(process)
+            if process not in known and not self._watch(process):
+                return frozenset((process,))
         events = self._sleep.epoll.poll(seconds, 8)
         if not events:
             return _NOBODY
@@ -172,15 +173,16 @@ class Ear(threading.local):
             self._forget(process)
         return frozenset(ended)
 
-    def _watch(self, process: int) -> None:
+    def _watch(self, process: int) -> bool:
         try:
             descriptor = handles.open_pidfd(process)
-        except OSError:  # a process of another namespace, or gone already
-            return
+        except OSError:  # gone already, or we may open no more
+            return False
         self._sleep.known[process] = descriptor
         self._sleep.epoll.register(descriptor, select.EPOLLIN)
         if len(self._sleep.known) > _WATCHED:
             self._forget(next(iter(self._sleep.known)))
+        return True
 
     def _forget(self, process: int) -> None:
         descriptor = self._sleep.known.pop(process)

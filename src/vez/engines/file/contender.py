@@ -19,7 +19,7 @@ from weakref import ref
 
 from vez.engines import handles
 from vez.engines.base import Contestant, Place, Request
-from vez.engines.file.bell import Bell, Ringer
+from vez.engines.file.bell import Bell, Ear, Ringer
 from vez.engines.file.layout import (
     ALL,
     BELL_IN_SLOT,
@@ -47,7 +47,6 @@ from vez.engines.file.layout import (
     SUCCESSOR_HALF,
     TAIL_HALF,
     TAKEN_AT,
-    TICKET_WORD,
     WAITING,
     WAITS_WORD,
 )
@@ -64,6 +63,7 @@ HEAD_NET = 0.05
 have died unseen. It keeps the promise of 100 ms in every case, and costs one waiter one system call."""
 QUEUE_NET = 1.0
 """The same for the others."""
+pack_slot, SLOT_SIZE = SLOT.pack, SLOT.size
 _MEMORY = 0.2
 """The weight of the newest stay in the mean of stays."""
 
@@ -96,37 +96,49 @@ class Contender:
         self.mode = F_RDLCK if request.shared else F_WRLCK
         self.handle = -1  # the open file description whose byte lock is our life
 
-    def enlist(self, bell: Bell | None, wait: Callable[[], Bell] | None) -> bool:
+    def enlist(self, bell: Bell | None, wait: Ear | LoopEar | None) -> bool:
         """Draw a ticket; the doorway is ours. False, and nothing done, if it is not our turn and `wait` is nothing.
 
-        `wait` opens the bell on which to be rung; `bell` is there already when the holder wants to hear of loss."""
-        file = self.file
-        upcoming = file.upcoming(self.handle)
-        halves, low = file.halves, file.words[BROKEN_WORD]
-        if wait is None and self._blocked(low, upcoming):
+        `wait` is where to listen, whose bell is opened only when needed; `bell` is there already when the holder wants
+        to hear of loss."""
+        file, handle, mode = self.file, self.handle, self.mode
+        upcoming = file.upcoming(handle)
+        low, high, tail = file.words[BROKEN_WORD], upcoming, file.halves[TAIL_HALF]
+        if wait is None and file.conflict(handle, low, high, mode) is not None:
             return False
-        tail = halves[TAIL_HALF]
         if tail and not file.map[TAKEN_AT + tail - 1]:
             tail = 0
         if tail and wait is not None:
-            bell = wait()
-        self._stand(bell, WAITING, upcoming)
+            bell = wait.open()
+        self._stand(bell, WAITING, upcoming, None if tail or mode == F_RDLCK else low)
+        file.halves[TAIL_HALF] = self.number + 1
+        if self.state == HELD:
+            self.inside, self.bell = True, bell
+            return True
+        # Only now do we look: whoever leaves after we have seen it sees the link, and rings.
         if tail:
-            self._link(tail - 1)
-        halves[TAIL_HALF] = self.number + 1
-        # Only now: whoever leaves after we have seen it here sees the link, and rings.
-        if not self._blocked(low, upcoming):
+            near = self._link(tail - 1)  # the likeliest to stand in the way
+            if near > low:
+                self.linked = fcntl(handle, F_OFD_GETLK, pack_flock(mode, SEEK_SET, near, high - near, 0))[0] != F_UNLCK
+                high = near
+        if self.linked or (
+            low < high and fcntl(handle, F_OFD_GETLK, pack_flock(mode, SEEK_SET, low, high - low, 0))[0] != F_UNLCK
+        ):
+            if bell is None and wait is not None:  # nobody can have rung us: we are linked to nobody
+                bell = wait.open()
+                file.map[self.offset + BELL_IN_SLOT : self.offset + BELL_IN_SLOT + 8] = bell.number
+        else:
             file.map[self.offset + STATE_IN_SLOT] = self.state = HELD
             self.inside = True
-        elif bell is None and wait is not None:  # nobody can have rung us: we are linked to nobody
-            bell = wait()
-            file.map[self.offset + BELL_IN_SLOT : self.offset + BELL_IN_SLOT + 8] = bell.number
         self.bell = bell
         return True
 
-    def _stand(self, bell: Bell | None, state: int, upcoming: int) -> None:
+    def _stand(self, bell: Bell | None, state: int, upcoming: int, low: int | None = None) -> None:
         """Draw the ticket, lock its byte, fill a slot. The number is written first: a crash after that leaves a mere
-        gap. The slot counts only while the byte is locked, so a crash before it is filled leaves nothing."""
+        gap. The slot counts only while the byte is locked, so a crash before it is filled leaves nothing.
+
+        With `low`, all bytes from there on are locked, if they can be: then nobody before us is alive, and we are in
+        without having asked. A lock is that of the ticket at its end."""
         file, shared, request = self.file, self.file.map, self.request
         number = shared.find(b"\0", TAKEN_AT, TAKEN_AT + file.capacity) - TAKEN_AT
         if number < 0:
@@ -134,37 +146,33 @@ class Contender:
             shared = file.map
         file.words[NEXT] = upcoming + 1
         file.words[COMPLEMENT] = (upcoming + 1) ^ ALL
-        fcntl(self.handle, F_OFD_SETLK, pack_flock(self.mode, SEEK_SET, upcoming, 1, 0))
+        if low is None:
+            fcntl(self.handle, F_OFD_SETLK, pack_flock(self.mode, SEEK_SET, upcoming, 1, 0))
+        else:
+            try:
+                fcntl(self.handle, F_OFD_SETLK, pack_flock(self.mode, SEEK_SET, low, upcoming + 1 - low, 0))
+                state = HELD
+            except BlockingIOError:
+                fcntl(self.handle, F_OFD_SETLK, pack_flock(self.mode, SEEK_SET, upcoming, 1, 0))
         now = time()
         self.token, self.number = upcoming, number
         self.offset = offset = SLOTS_AT + number * SLOT_BYTES
-        shared[offset : offset + SLOT.size] = SLOT.pack(
+        shared[offset : offset + SLOT_SIZE] = pack_slot(
             upcoming, self.owner.number, now, now, bell.number if bell else b"", 0, handles.pid, NAMESPACE, 0,
             request.grace_ms, request.weight, state, request.shared, 0, _encoded(request.label),
         )  # fmt: skip
         shared[TAKEN_AT + number] = 1
         self.state = state  # with no call since the line above: either the slot is ours and we know it, or neither
 
-    def _blocked(self, low: int, high: int) -> bool:
-        """Whether somebody from `low` up to `high` stands in the way."""
-        near = self.predecessor
-        # The nearest is the likeliest, and if it is alive it is the one who will ring us.
-        if near is not None and near > low:
-            if fcntl(self.handle, F_OFD_GETLK, pack_flock(self.mode, SEEK_SET, near, high - near, 0))[0] != F_UNLCK:
-                self.linked = True
-                return True
-            high = near
-        return low < high and (
-            fcntl(self.handle, F_OFD_GETLK, pack_flock(self.mode, SEEK_SET, low, high - low, 0))[0] != F_UNLCK
-        )
-
-    def _link(self, number: int) -> None:
-        """Ask the contender of that slot to ring us when it leaves."""
-        halves, slot = self.file.halves, FIRST_HALF + number * SLOT_HALVES
+    def _link(self, number: int) -> int:
+        """Ask the contender of that slot to ring us when it leaves; its ticket."""
+        file, slot = self.file, FIRST_HALF + number * SLOT_HALVES
+        halves = file.halves
         halves[slot + SUCCESSOR_HALF] = self.number + 1
-        self.predecessor = self.file.words[FIRST_WORD + number * SLOT_WORDS + TICKET_WORD]
+        self.predecessor = ticket = file.words[FIRST_WORD + number * SLOT_WORDS]
         self.predecessor_number = number
         self.watched = halves[slot + PID_HALF] if halves[slot + NAMESPACE_HALF] == NAMESPACE else 0
+        return ticket
 
     # Waiting; outside the doorway.
 
@@ -172,7 +180,14 @@ class Contender:
         """Look whether it is our turn by now."""
         if self.inside:
             return True
-        file, low, token = self.file, self._lowest(), self.token
+        file, token = self.file, self.token
+        if self.rung:
+            self.rung = False
+        else:
+            file.refuse_truncated(self.handle)
+        low = file.words[BROKEN_WORD]
+        if token < low:
+            raise self._broken()
         if low < token and (
             fcntl(self.handle, F_OFD_GETLK, pack_flock(self.mode, SEEK_SET, low, token - low, 0))[0] != F_UNLCK
         ):
@@ -185,20 +200,12 @@ class Contender:
             self._ring_next()  # those behind us may get in too
         return True
 
-    def _lowest(self) -> int:
-        """The lowest ticket that still counts; an error if ours does not."""
-        if self.rung:
-            self.rung = False
-        else:
-            self.file.refuse_truncated(self.handle)
-        low: int = self.file.words[BROKEN_WORD]
-        if self.token < low:
-            raise OwnershipLost(
-                f"the turn of this request for {self.request.name!r} (token {self.token}) came and was broken by force "
-                f"before it was taken",
-                hint="ask again",
-            )
-        return low
+    def _broken(self) -> OwnershipLost:
+        return OwnershipLost(
+            f"the turn of this request for {self.request.name!r} (token {self.token}) came and was broken by force "
+            f"before it was taken",
+            hint="ask again",
+        )
 
     def relink(self) -> bool:
         """Before going to sleep: is the one who will ring us still there? If not, find another; the caller must look
@@ -277,36 +284,38 @@ class Contender:
         Whoever linked itself to us before we unlock saw our byte locked, so the link is visible after; whoever comes
         later sees the byte free. The slot is given up last, so that nobody can have taken it, and the link with it,
         before we have read it."""
-        state, file = self.state, self.file
-        if state == FREE or self.generation != handles.generation:
+        if self.state == FREE or self.generation != handles.generation:
             return
-        sound = False
-        try:
-            sound = lseek(self.handle, 0, SEEK_END) >= file.size
-            if sound:
-                file.map[self.offset + STATE_IN_SLOT] = LEAVING
-        finally:
-            self.state, self.inside = LEAVING, False
-            fcntl(self.handle, F_OFD_SETLK, UNLOCK_ALL)
-            if sound:
-                self._ring_next()
-                if state == HELD:
-                    reals = file.reals
-                    stay, mean = time() - reals[self.offset // 8 + GRANTED_WORD], reals[MEAN_REAL]
-                    reals[MEAN_REAL] = mean + _MEMORY * (stay - mean) if mean else stay
-            if self.ear is not None:
-                self.ear.forget(self._rung_by(), id(self))
-            if sound:
-                file.map[TAKEN_AT + self.number] = 0
-            self.state = FREE  # with no call since the line above: nobody else's slot is given up by a second release
-            handle, self.handle = self.handle, -1
-            if len(file.pool) < POOL and not file.closed:
-                file.pool.append(handle)
-            else:
-                handles.close_handle(handle)
-            if self.entry is not None:
+        file, sound = self.file, False
+        with file.leaving:  # another thread may close the client this moment
+            state = self.state
+            if state == FREE:
+                return
+            try:
+                sound = lseek(self.handle, 0, SEEK_END) >= file.size
+                if sound:
+                    file.map[self.offset + STATE_IN_SLOT] = LEAVING
+            finally:
+                self.state, self.inside = LEAVING, False
+                fcntl(self.handle, F_OFD_SETLK, UNLOCK_ALL)
+                if sound:
+                    self._ring_next()
+                    if state == HELD:
+                        reals = file.reals
+                        stay, mean = time() - reals[self.offset // 8 + GRANTED_WORD], reals[MEAN_REAL]
+                        reals[MEAN_REAL] = mean + _MEMORY * (stay - mean) if mean else stay
+                if self.ear is not None:
+                    self.ear.forget(self._rung_by(), id(self))
+                if sound:
+                    file.map[TAKEN_AT + self.number] = 0
+                self.state = FREE  # with no call since the line above: a second release cannot give up another's slot
+                handle, self.handle = self.handle, -1
+                if len(file.pool) < POOL and not file.closed:
+                    file.pool.append(handle)
+                else:
+                    handles.close_handle(handle)
                 try:  # noqa: SIM105  every turn passes here
-                    self.owner.entries.remove(self.entry)
+                    self.owner.entries.remove(self.entry)  # type: ignore[arg-type]  # nothing is not among them
                 except ValueError:
                     pass
 
@@ -348,8 +357,7 @@ class Contender:
             file.refresh(self.handle)
         if successor <= file.capacity:
             at = SLOTS_AT + (successor - 1) * SLOT_BYTES
-            number, ticket = file.map[at + BELL_IN_SLOT : at + BELL_IN_SLOT + 8], file.words[at // 8]
-            self.ringer.ring(number, ticket)
+            self.ringer.ring(file.map[at + BELL_IN_SLOT : at + BELL_IN_SLOT + 8], file.words[at // 8])
 
     def __del__(self) -> None:
         try:

@@ -31,11 +31,15 @@ class LoopEar:
         """The bell, as for threads."""
         return self.bell
 
-    async def listen(self, ticket: int, processes: Iterable[int], seconds: float) -> set[int]:
-        """Sleep until our ticket is rung, one of the processes ends, or the time is over. Those that ended."""
+    async def listen(self, ticket: int, processes: Iterable[int], seconds: float) -> frozenset[int]:
+        """Sleep until our ticket is rung, one of the processes ends, or the time is over. Those that ended or cannot be
+        watched."""
         sleeper = self.loop.create_future()
         self._sleepers.setdefault(ticket, []).append(sleeper)
+        processes = list(processes)
         watched = [process for process in processes if self._watch(process, ticket)]
+        if len(watched) < len(processes):
+            _finish(sleeper)
         timer = self.loop.call_later(seconds, _finish, sleeper)
         try:
             await sleeper
@@ -44,7 +48,7 @@ class LoopEar:
             self._sleepers[ticket].remove(sleeper)
             if not self._sleepers[ticket]:
                 del self._sleepers[ticket]
-            ended = {process for process in watched if process not in self._watching}
+            ended = frozenset(process for process in processes if process not in self._watching)
             for process in watched:
                 self._unwatch(process, ticket)
         return ended

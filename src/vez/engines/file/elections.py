@@ -10,11 +10,11 @@ from __future__ import annotations
 import asyncio
 import fcntl
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from vez.engines.base import Leader, Place, Request
-from vez.engines.file.bell import Bell, Ringer
+from vez.engines.file.bell import Bell, Ear, Ringer
 from vez.engines.file.contender import HEAD_NET, contestant
 from vez.engines.file.layout import (
     ALL,
@@ -39,6 +39,7 @@ from vez.engines.file.waiting import FileContender
 from vez.errors import Misuse, OwnershipLost
 
 if TYPE_CHECKING:
+    from vez.engines.file.ears import LoopEar
     from vez.engines.file.engine import FileEngine
 
 _PAUSE = 0.002
@@ -106,7 +107,7 @@ class Candidate(FileContender):
     observing = False
     ticket = 0
 
-    def enlist(self, bell: Bell | None, wait: Callable[[], Bell] | None) -> bool:
+    def enlist(self, bell: Bell | None, wait: Ear | LoopEar | None) -> bool:
         """Stand as a candidate; the doorway is ours."""
         file = self.file
         file.look(self.handle)
@@ -114,7 +115,7 @@ class Candidate(FileContender):
         leader, _ = LEADER.unpack_from(file.map, LEADER_AT)
         if leader and wait is None:
             return False
-        self.bell = bell or (wait() if wait else None)
+        self.bell = bell or (wait.open() if wait else None)
         self._stand(self.bell, OBSERVING if self.observing else WAITING, file.look(self.handle)[0])
         self.ticket = self.token
         settle(file, self.handle, self.ticket, self.ringer)

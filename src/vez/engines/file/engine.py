@@ -85,8 +85,8 @@ class FileEngine(LocalEngine):
         found = self._files.get(key)
         if found is not None:
             return found
-        self.refuse_if_closed()
         with self._mutex:
+            self.refuse_if_closed()
             if key not in self._files:
                 self._files[key] = TicketFile(self.directory, str(self.path), kind, name)
                 if len(self._files) > self._files_kept:
@@ -124,16 +124,16 @@ class FileEngine(LocalEngine):
                 contender.handle = file.pool.pop()
             except IndexError:
                 contender.handle = file.handle()
-            bell, opening = None, ear.open
+            bell = None
             if listener is not None:
-                contender.ear, bell, opening = listener, listener.bell, listener.open
+                contender.ear, bell = listener, listener.bell
             try:
                 try:
                     if patience is None:
                         flock(contender.handle, LOCK_EX)
                     else:
                         enter(contender.handle, patience)
-                    enlisted = contender.enlist(bell, opening if wait else None)
+                    enlisted = contender.enlist(bell, (listener or ear) if wait else None)
                 finally:
                     flock(contender.handle, LOCK_UN)
                 if enlisted:
@@ -254,11 +254,11 @@ class FileEngine(LocalEngine):
             for file in self._files.values():
                 file.close()
             self._files.clear()
+            handles.close_handle(self.directory)
         for listener in self._ears.values():
             listener.close()
         self._ears.clear()
         self.ringer.close()
-        handles.close_handle(self.directory)
 
 
 _KINDS: dict[str, type[FileContender]] = {"lock": FileContender, "semaphore": Permit, "election": Candidate}

@@ -6,15 +6,19 @@ wait, and whoever waits watches the processes of all before it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fcntl import F_WRLCK
 from time import time
+from typing import TYPE_CHECKING
 
-from vez.engines.file.bell import Bell
+from vez.engines.file.bell import Bell, Ear
 from vez.engines.file.contender import HEAD_NET
 from vez.engines.file.layout import BROKEN_WORD, GRANTED_WORD, HELD, LIMIT_AT, NAMESPACE, STATE_IN_SLOT, WAITING
 from vez.engines.file.waiting import FileContender
 from vez.errors import Misuse
+
+if TYPE_CHECKING:
+    from vez.engines.file.ears import LoopEar
 
 _MOST_WATCHED = 32
 """Holders whose end a waiter watches; beyond that it looks by itself."""
@@ -23,11 +27,20 @@ _MOST_WATCHED = 32
 class Permit(FileContender):
     """A permit, asked for or held."""
 
-    def enlist(self, bell: Bell | None, wait: Callable[[], Bell] | None) -> bool:
-        """Draw a ticket; the doorway is ours."""
+    def enlist(self, bell: Bell | None, wait: Ear | LoopEar | None) -> bool:
+        """Draw a ticket; the doorway is ours. False, and nothing done, if all permits are out and `wait` is nothing."""
         file = self.file
-        self._agree_on_limit(file.upcoming(self.handle), file.words[BROKEN_WORD])
-        return super().enlist(bell, wait)
+        upcoming, low = file.upcoming(self.handle), file.words[BROKEN_WORD]
+        self._agree_on_limit(upcoming, low)
+        if wait is None and self._blocked(low, upcoming):
+            return False
+        self.bell = bell or (wait.open() if wait else None)
+        self._stand(self.bell, WAITING, upcoming)
+        # Only now do we look: whoever leaves after we have seen it sees us wait, and rings.
+        if not self._blocked(low, upcoming):
+            file.map[self.offset + STATE_IN_SLOT] = self.state = HELD
+            self.inside = True
+        return True
 
     def _agree_on_limit(self, upcoming: int, broken: int) -> None:
         file, limit = self.file, self.request.limit
@@ -56,10 +69,14 @@ class Permit(FileContender):
         """Look whether it is our turn by now."""
         if self.inside:
             return True
-        if self._blocked(self._lowest(), self.token):
+        file = self.file
+        file.refuse_truncated(self.handle)
+        if self.token < file.broken_below():
+            raise self._broken()
+        if self._blocked(file.broken_below(), self.token):
             return False
-        self.file.reals[self.offset // 8 + GRANTED_WORD] = time()
-        self.file.map[self.offset + STATE_IN_SLOT] = self.state = HELD
+        file.reals[self.offset // 8 + GRANTED_WORD] = time()
+        file.map[self.offset + STATE_IN_SLOT] = self.state = HELD
         self.inside = True
         self._ring_next()  # those behind us may get in too
         return True

@@ -16,8 +16,11 @@ import mmap
 import os
 import stat
 import struct
+import threading
 import time
 from collections.abc import Iterator
+from os import fstat
+from stat import ST_NLINK, ST_SIZE
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -156,6 +159,7 @@ class TicketFile:
         self.file_name = file_name(kind, name)
         self.where = os.path.join(path, self.file_name)
         self.pool: list[int] = []
+        self.leaving = threading.RLock()  # two threads must not let go of the same thing; the collector may, within
         self.closed = False
         self.reserved = 0  # tickets below it may be issued; what the file says may be higher, never lower
         self.capacity = 0
@@ -304,8 +308,8 @@ class TicketFile:
 
     def upcoming(self, handle: int) -> int:
         """The next ticket, after checking that the file is sound; the short way, for every turn passes here."""
-        facts = os.fstat(handle)
-        if facts[stat.ST_NLINK] and facts[stat.ST_SIZE] >= self.size:
+        facts = fstat(handle)
+        if facts[ST_NLINK] and facts[ST_SIZE] >= self.size:
             words = self.words
             upcoming: int = words[NEXT]
             if (
@@ -407,17 +411,19 @@ class TicketFile:
 
     def alive(self, handle: int, ticket: int) -> bool:
         """Whether the byte of the ticket is locked by another description."""
-        return self.conflict(handle, ticket, ticket + 1, fcntl.F_WRLCK) is not None
+        return self.conflict(handle, ticket, ticket + 1, fcntl.F_WRLCK) == ticket
 
     @staticmethod
     def conflict(handle: int, low: int, high: int, mode: int) -> int | None:
-        """Some ticket from `low` up to `high` that is alive and stands in the way of `mode`."""
+        """Some ticket that is alive and stands in the way of `mode` from `low` up to `high`. Who was alone when it came
+        has locked all bytes up to its own; a lock is that of the ticket at its end."""
         if low >= high:
             return None
         raw = fcntl.fcntl(handle, fcntl.F_OFD_GETLK, pack_flock(mode, os.SEEK_SET, low, high - low, 0))
         if raw[0] == fcntl.F_UNLCK:
             return None
-        found: int = FLOCK.unpack(raw)[2]
+        _, _, start, length, _ = FLOCK.unpack(raw)
+        found: int = start + length - 1
         return found
 
     def highest_below(self, handle: int, low: int, ticket: int) -> int | None:

@@ -20,6 +20,7 @@ class FileContender(Contender):
         try:
             self.bell.socket.recv(16)
         except BlockingIOError:
+            self.linked = False  # the predecessor may have died meanwhile
             return False
         self.rung = True
         return self.granted()
