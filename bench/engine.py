@@ -33,6 +33,9 @@ Take = Callable[[], AbstractContextManager[Any]]
 ROUNDS = 3
 SECONDS = 0.5
 CONTENDED_SECONDS = 2.0
+START = 0.2
+"""Seconds that are not counted. A core gives its processes their first turn one after the other, milliseconds apart, and
+whoever is alone until then is served a hundred times."""
 KILLS = 7
 SPAWN = multiprocessing.get_context("spawn")
 
@@ -159,13 +162,15 @@ def contend(kind: str, where: dict[str, str], me: int, board: str, core: int | N
             pass
         answer.send("ready")
         begin, until = answer.recv()
-        time.sleep(max(0.0, begin - time.monotonic()))  # all at once: whoever starts early is served more often
+        time.sleep(max(0.0, begin - time.monotonic()))
         turns = hand_overs = 0
-        while time.monotonic() < until:
+        while (now := time.monotonic()) < until:
             with take():
-                hand_overs += shared[0] != me
+                other = shared[0] != me
                 shared[0] = me
-            turns += 1
+            if now >= begin + START:
+                turns += 1
+                hand_overs += other
         answer.send((turns, hand_overs))
 
 
@@ -193,7 +198,7 @@ def contended(kinds: list[str], where: dict[str, str], count: int, cores: list[i
             pipe[0].recv()
         begin = time.monotonic() + 0.2
         for pipe in pipes:
-            pipe[0].send((begin, begin + CONTENDED_SECONDS))
+            pipe[0].send((begin, begin + START + CONTENDED_SECONDS))
         results = [pipe[0].recv() for pipe in pipes]
         for process in processes:
             process.join()
