@@ -34,27 +34,28 @@ ROUNDS = 3
 SECONDS = 0.5
 CONTENDED_SECONDS = 2.0
 START = 0.2
-"""Seconds that are not counted. A core gives its processes their first turn one after the other, milliseconds apart, and
-whoever is alone until then is served a hundred times."""
+"""Seconds that are not counted. A core gives its processes their first turn one after the other, milliseconds apart,
+and whoever is alone until then is served a hundred times."""
 KILLS = 7
 SPAWN = multiprocessing.get_context("spawn")
 
 
 def taker(kind: str, where: dict[str, str]) -> Take:
-    """A function that takes the lock, in the way that each library's documentation shows."""
+    """A function that takes the lock, in the way that each library's documentation shows; the object is made once."""
     folder = where["folder"]
     if kind == "vez file:":
-        client = vez.connect(f"file://{folder}/vez")
-        return lambda: client.lock("bench")
+        turn = vez.connect(f"file://{folder}/vez").lock("bench")
+        return lambda: turn
     if kind == "vez memory:":
-        memory = vez.connect("memory:bench")
-        return lambda: memory.lock("bench")
+        memory = vez.connect("memory:bench").lock("bench")
+        return lambda: memory
     if kind == "flock(2)":
         return _bare(folder)
     if kind == "portalocker":
         import portalocker
 
-        return lambda: portalocker.Lock(f"{folder}/portalocker", "w", timeout=60)
+        port = portalocker.Lock(f"{folder}/portalocker", "w", timeout=60)
+        return lambda: port
     if kind == "filelock":
         import filelock
 
@@ -70,8 +71,8 @@ def taker(kind: str, where: dict[str, str]) -> Take:
     if kind == "redis-py Lock":
         import redis
 
-        server = redis.Redis("127.0.0.1", int(where["redis"]))
-        return lambda: server.lock("bench", timeout=30)
+        remote = redis.Redis("127.0.0.1", int(where["redis"])).lock("bench", timeout=30)
+        return lambda: remote
     if kind == "psycopg advisory":
         return _advisory(where["postgres"])
     raise ValueError(kind)

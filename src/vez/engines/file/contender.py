@@ -139,21 +139,22 @@ class Contender:
 
         With `low`, all bytes from there on are locked, if they can be: then nobody before us is alive, and we are in
         without having asked. A lock is that of the ticket at its end."""
-        file, shared, request = self.file, self.file.map, self.request
+        file, handle, request = self.file, self.handle, self.request
+        shared, words, following = file.map, file.words, upcoming + 1
         number = shared.find(b"\0", TAKEN_AT, TAKEN_AT + file.capacity) - TAKEN_AT
         if number < 0:
-            number = file.free_slot(self.handle)
+            number = file.free_slot(handle)
             shared = file.map
-        file.words[NEXT] = upcoming + 1
-        file.words[COMPLEMENT] = (upcoming + 1) ^ ALL
+        words[NEXT] = following
+        words[COMPLEMENT] = following ^ ALL
         if low is None:
-            fcntl(self.handle, F_OFD_SETLK, pack_flock(self.mode, SEEK_SET, upcoming, 1, 0))
+            fcntl(handle, F_OFD_SETLK, pack_flock(self.mode, SEEK_SET, upcoming, 1, 0))
         else:
             try:
-                fcntl(self.handle, F_OFD_SETLK, pack_flock(self.mode, SEEK_SET, low, upcoming + 1 - low, 0))
+                fcntl(handle, F_OFD_SETLK, pack_flock(self.mode, SEEK_SET, low, following - low, 0))
                 state = HELD
             except BlockingIOError:
-                fcntl(self.handle, F_OFD_SETLK, pack_flock(self.mode, SEEK_SET, upcoming, 1, 0))
+                fcntl(handle, F_OFD_SETLK, pack_flock(self.mode, SEEK_SET, upcoming, 1, 0))
         now = time()
         self.token, self.number = upcoming, number
         self.offset = offset = SLOTS_AT + number * SLOT_BYTES
@@ -288,28 +289,28 @@ class Contender:
             return
         file, sound = self.file, False
         with file.leaving:  # another thread may close the client this moment
-            state = self.state
+            state, handle, offset = self.state, self.handle, self.offset
             if state == FREE:
                 return
             try:
-                sound = lseek(self.handle, 0, SEEK_END) >= file.size
+                sound = lseek(handle, 0, SEEK_END) >= file.size
                 if sound:
-                    file.map[self.offset + STATE_IN_SLOT] = LEAVING
+                    file.map[offset + STATE_IN_SLOT] = LEAVING
             finally:
                 self.state, self.inside = LEAVING, False
-                fcntl(self.handle, F_OFD_SETLK, UNLOCK_ALL)
+                fcntl(handle, F_OFD_SETLK, UNLOCK_ALL)
                 if sound:
                     self._ring_next()
                     if state == HELD:
                         reals = file.reals
-                        stay, mean = time() - reals[self.offset // 8 + GRANTED_WORD], reals[MEAN_REAL]
+                        stay, mean = time() - reals[offset // 8 + GRANTED_WORD], reals[MEAN_REAL]
                         reals[MEAN_REAL] = mean + _MEMORY * (stay - mean) if mean else stay
                 if self.ear is not None:
                     self.ear.forget(self._rung_by(), id(self))
                 if sound:
                     file.map[TAKEN_AT + self.number] = 0
-                self.state = FREE  # with no call since the line above: a second release cannot give up another's slot
-                handle, self.handle = self.handle, -1
+                # With no call since the line above: a second release cannot give up what is another's by then.
+                self.state, self.handle = FREE, -1
                 if len(file.pool) < POOL and not file.closed:
                     file.pool.append(handle)
                 else:

@@ -121,21 +121,22 @@ class FileEngine(LocalEngine):
             file = self._files.get((request.kind, request.name)) or self.file(request.kind, request.name)
             contender = (kind or _KINDS[request.kind])(file, self.ringer, request, owner)
             try:
-                contender.handle = file.pool.pop()
+                handle = file.pool.pop()
             except IndexError:
-                contender.handle = file.handle()
-            bell = None
-            if listener is not None:
-                contender.ear, bell = listener, listener.bell
+                handle = file.handle()
+            contender.handle, contender.ear = handle, listener
             try:
                 try:
                     if patience is None:
-                        flock(contender.handle, LOCK_EX)
+                        flock(handle, LOCK_EX)
                     else:
-                        enter(contender.handle, patience)
-                    enlisted = contender.enlist(bell, (listener or ear) if wait else None)
+                        enter(handle, patience)
+                    if listener is None:
+                        enlisted = contender.enlist(None, ear if wait else None)
+                    else:
+                        enlisted = contender.enlist(listener.bell, listener if wait else None)
                 finally:
-                    flock(contender.handle, LOCK_UN)
+                    flock(handle, LOCK_UN)
                 if enlisted:
                     return contender
                 contender.give_back()
