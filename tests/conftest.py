@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -51,3 +52,20 @@ def chromium() -> str:
             return found
     need("Chromium", "run `make test` as root on Debian, or install your distribution's chromium")
     raise AssertionError("not reached")
+
+
+@pytest.fixture
+def foreign(tmp_path: Path) -> Iterator[Path]:
+    """A directory on a file system that is not this kernel's: a real FUSE mount."""
+    if shutil.which("bindfs") is None:
+        need("bindfs", "run `make test` as root on Debian, or install your distribution's bindfs")
+    behind, mount = tmp_path / "behind", tmp_path / "mount"
+    behind.mkdir()
+    mount.mkdir()
+    made = subprocess.run(["bindfs", str(behind), str(mount)], capture_output=True, text=True, timeout=30)
+    if made.returncode:
+        pytest.skip(f"this machine does not let us mount with FUSE: {made.stderr.strip()}")
+    try:
+        yield mount
+    finally:
+        subprocess.run(["umount", str(mount)], check=True, timeout=30)

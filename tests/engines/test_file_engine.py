@@ -105,6 +105,13 @@ def test_network_file_systems_are_refused(magic: int, name: str) -> None:
         refuse_network(magic, Path("/net"))
 
 
+def test_a_mounted_file_system_of_somebody_else_is_refused(foreign: Path) -> None:
+    with pytest.raises(EngineUnavailable, match="is on FUSE"):
+        vez.connect(f"file://{foreign}/turns")
+    assert [entry.name for entry in foreign.iterdir()] in ([], ["turns"])
+    assert not list((foreign / "turns").iterdir())
+
+
 def test_local_file_systems_are_not() -> None:
     for magic in (0xEF53, 0x01021994, 0x58465342, 0x9123683E, 0x794C7630, 0x2FC12FC1):
         refuse_network(magic, Path("/here"))
