@@ -161,7 +161,7 @@ class TicketFile:
         self.pool: list[int] = []
         self.leaving = threading.RLock()  # two threads must not let go of the same thing; the collector may, within
         self.closed = False
-        self.reserved = 0  # tickets below it may be issued; what the file says may be higher, never lower
+        self.reserved = range(0)  # the next tickets that may be issued; what the file says may be higher, never lower
         self.capacity = 0
         self.size = 0
         self.map: mmap.mmap
@@ -314,7 +314,7 @@ class TicketFile:
             upcoming: int = words[NEXT]
             if (
                 words[COMPLEMENT] ^ upcoming == ALL
-                and self.reserved - RANGE - 2 <= upcoming <= self.reserved - 2
+                and upcoming in self.reserved
                 and words[BROKEN_WORD] <= upcoming
                 and words[0] == MAGIC_WORD
                 and self.halves[CAPACITY_HALF] == self.capacity
@@ -341,7 +341,7 @@ class TicketFile:
             raise damaged(self.where, f"tickets below {broken} are void, and only {upcoming} were drawn")
         if capacity != self.capacity:
             self._remap(handle)
-        if not self.reserved - RANGE - 2 <= upcoming <= self.reserved - 2:
+        if upcoming not in self.reserved:
             self._refuse_counter(upcoming)
             self._reserve(handle, upcoming)
         return upcoming, broken
@@ -358,7 +358,7 @@ class TicketFile:
                 os.fsync(handle)
             except OSError as error:
                 raise EngineUnavailable(f"cannot make {self.where} durable: {error.strerror}") from error
-        self.reserved = reserved
+        self.reserved = range(reserved - RANGE - 2, reserved - 1)
 
     def free_slot(self, handle: int) -> int:
         """The number of a free slot."""
