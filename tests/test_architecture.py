@@ -28,7 +28,7 @@ ALLOWED = {
     "analysis": {"algorithms", "core", "errors", "properties", "sim"},
     "engines": {"errors"},
     "requests": {"engines", "errors"},
-    "grants": set(),
+    "grants": {"engines"},
     "client": {"engines", "errors", "grants", "requests"},
     "aio": {"engines", "errors", "grants", "requests"},
     "fence": {"errors"},

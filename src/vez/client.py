@@ -19,7 +19,7 @@ from vez.engines.base import Break, Engine, Holding, Inspection, Kind, Leader, P
 from vez.engines.names import check_name
 from vez.engines.owners import Owner
 from vez.errors import AlreadyHeld, LockTimeout, Misuse, OwnershipLost
-from vez.grants import REMEMBERED, Grants
+from vez.grants import Grants
 from vez.requests import check_lease, check_timeout, election_request, lock_request, semaphore_request
 
 _FOREVER = object()
@@ -124,14 +124,15 @@ class Lock:
         """Wait for one's turn. `LockTimeout` when the time is over, and then nothing is left behind."""
         seconds = self._timeout if timeout is _FOREVER else check_timeout(timeout)  # type: ignore[arg-type]
         owner = _here.owner
-        holding = self._engine.acquire(self._request, owner, seconds, self._progress)
+        holding, grant = self._engine.acquire(self._request, owner, seconds, self._progress), None
         try:
             grant = self.grant_type(self._request.name, holding)
-            if self._grants.setdefault(owner, grant) is not grant or len(self._grants) > REMEMBERED:
-                self._grants.push(owner, grant)
+            self._grants.push(owner, grant)
             return grant
         except BaseException:  # an interrupt: nobody will know of the grant
             holding.release()
+            if grant is not None:
+                grant.released = True
             raise
 
     def try_acquire(self) -> Grant | None:
@@ -155,16 +156,11 @@ class Lock:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         owner, grant = _here.owner, None
         try:
-            grant = self._grants.get(owner)
-            if grant is None or grant.released:
-                grant = self._grants.newest(owner)
+            grant = self._grants.newest(owner)
             if grant is not None:
                 grant._holding.release()
                 grant.released = True
-                if grant.below is None:
-                    self._grants.pop(owner, None)
-                else:
-                    self._grants.tidy(owner)
+                self._grants.tidy(owner)
         except BaseException:  # an interrupt: what it has cut short is completed
             grant = grant or self._grants.newest(owner)
             if grant is not None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import resource
-import struct
 import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -22,6 +24,7 @@ from vez.engines.file.engine import FileEngine
 from vez.engines.file.waiting import ear
 from vez.errors import CorruptState, EngineUnavailable, Misuse, UnknownName
 from vez.testing import eventually
+from vez.testing.interrupts import interrupted_at
 
 
 @pytest.fixture
@@ -384,7 +387,7 @@ def test_one_who_dies_while_the_next_listens_for_a_moment_is_passed(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It listens to its bell alone then, and nobody rings: it must look for another to be rung by."""
-    monkeypatch.setattr("vez.engines.file.bell._SOON", struct.pack("ll", 0, 400_000))
+    monkeypatch.setattr("vez.engines.file.waiting.SOON", 400)
     program = f'import vez; vez.connect("file://{home}").lock("x").acquire()'
     with vez.connect(f"file://{home}") as client:
         holder, got = client.lock("x").acquire(), threading.Event()
@@ -403,6 +406,113 @@ def test_one_who_dies_while_the_next_listens_for_a_moment_is_passed(
         time.sleep(0.6)  # the moment is over
         holder.release()
         assert got.wait(20)
+
+
+@pytest.mark.usefixtures("no_nets")
+def test_one_who_waits_at_a_client_that_is_closed_rings_the_next(home: Path) -> None:
+    for _ in range(5):
+        with vez.connect(f"file://{home}") as first, vez.connect(f"file://{home}") as last:
+            between, got = vez.connect(f"file://{home}"), threading.Event()
+
+            def give_up(between: vez.Client = between) -> None:
+                with pytest.raises(EngineUnavailable):
+                    between.lock("x").acquire()
+
+            def follow(last: vez.Client = last, got: threading.Event = got) -> None:
+                with last.lock("x"):
+                    got.set()
+
+            holder = first.lock("x").acquire()
+            threads = [threading.Thread(target=work, daemon=True) for work in (give_up, follow)]
+            for waiting, thread in enumerate(threads):
+                thread.start()
+                eventually(lambda waiting=waiting: len(first.inspect("x").queue) == waiting + 1)  # type: ignore[misc]
+            between.close()
+            threads[0].join(20)
+            holder.release()
+            assert got.wait(20)
+            threads[1].join(20)
+
+
+@pytest.mark.usefixtures("no_nets", "_unraisable")
+def test_a_release_that_is_interrupted_anywhere_rings_the_next(home: Path) -> None:
+    with vez.connect(f"file://{home}") as client, vez.connect(f"file://{home}") as other:
+        for point in range(1000):
+            grant, got = client.lock("x").acquire(), threading.Event()
+
+            def follow(got: threading.Event = got) -> None:
+                with other.lock("x", on_wait=lambda _: None):
+                    got.set()
+
+            thread = threading.Thread(target=follow, daemon=True)
+            thread.start()
+            eventually(lambda: len(client.inspect("x").queue) == 1)
+            struck = interrupted_at(point, grant.release)
+            grant.release()  # completes it
+            assert got.wait(20), f"struck at call {point}"
+            thread.join(20)
+            if not struck:
+                break
+        assert point > 5
+        assert file_of(home).read_bytes()[layout.TAKEN_AT : layout.TAKEN_AT + 32] == bytes(32)
+
+
+@pytest.fixture
+def _unraisable() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", pytest.PytestUnraisableExceptionWarning)
+        yield
+
+
+def test_a_timeout_is_kept_though_signals_arrive_all_the_time(home: Path) -> None:
+    program = f"""
+import signal, threading, time, vez
+client = vez.connect("file://{home}")
+signal.signal(signal.SIGALRM, lambda *_: None)
+for _ in range(4):
+    with client.lock("a"): pass
+    kept = []
+    holder = threading.Thread(target=lambda: kept.append(client.lock("a").acquire())); holder.start(); holder.join()
+    signal.setitimer(signal.ITIMER_REAL, 0.0005, 0.0005)
+    begun = time.monotonic()
+    try: client.lock("a").acquire(0.1)
+    except vez.LockTimeout: pass
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    print(time.monotonic() - begun < 2)
+    kept[0].release()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=90)
+    assert (done.stdout, done.stderr) == ("True\n" * 4, "")
+
+
+def test_a_name_whose_file_was_made_anew_is_one_name_for_all_who_come_later(home: Path) -> None:
+    """The holder of the old file is on its own, and is told. Whoever comes later must meet in the new one."""
+    with vez.connect(f"file://{home}") as client, vez.connect(f"file://{home}") as other:
+        old = client.lock("x").acquire()
+        file_of(home).unlink()
+        with other.lock("x") as new, ThreadPoolExecutor(1) as pool:
+            assert (old.lost, new.lost) == (True, False)
+            assert pool.submit(client.lock("x").try_acquire).result() is None
+            assert [holder.token for holder in client.inspect("x").holders] == [new.token]
+        with client.lock("x") as later:
+            assert later.token > new.token
+            assert [holder.token for holder in other.inspect("x").holders] == [later.token]
+
+
+def test_files_that_are_removed_again_and_again_leave_no_descriptors_behind(home: Path) -> None:
+    first = len(os.listdir("/proc/self/fd"))
+    with vez.connect(f"file://{home}") as client, ThreadPoolExecutor(4) as pool:
+
+        def turn(_: int) -> None:
+            with client.lock("x", timeout=20):
+                pass
+
+        for _ in range(100):
+            list(pool.map(turn, range(4)))
+            file_of(home).unlink(missing_ok=True)
+        assert len(os.listdir("/proc/self/fd")) < first + 40
+    gc.collect()
+    assert len(os.listdir("/proc/self/fd")) <= first + 8
 
 
 def test_the_dead_are_not_shown_among_the_bytes_of_one_who_came_alone(home: Path) -> None:

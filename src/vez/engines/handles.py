@@ -17,9 +17,10 @@ import threading
 from pathlib import Path
 from weakref import WeakSet
 
-_gate = threading.RLock()
-"""Held while a descriptor is opened and written down, and while the process forks: a child knows all of them.
-Reentrant, because the collector may finalise a holding at any point within."""
+gate = threading.RLock()
+"""Held while a descriptor is opened and written down, while a holding is let go, and while the process forks: a child
+knows all of them, and two threads do not let go of the same thing. It is one for all of that, and reentrant, since the
+collector may finalise a holding at any point within."""
 _open: set[int] = set()
 _sockets: WeakSet[socket.socket] = WeakSet()
 _sleeps: set[select.epoll] = set()
@@ -35,7 +36,7 @@ _forking = False
 
 def open_handle(path: Path | str, flags: int, *, mode: int = 0o600, directory: int | None = None) -> int:
     """Open, and remember it for the next fork."""
-    with _gate:
+    with gate:
         descriptor = os.open(path, flags | os.O_CLOEXEC, mode, dir_fd=directory)
         _open.add(descriptor)
     return descriptor
@@ -43,7 +44,7 @@ def open_handle(path: Path | str, flags: int, *, mode: int = 0o600, directory: i
 
 def close_handle(descriptor: int) -> None:
     """Close, and forget it."""
-    with _gate:
+    with gate:
         if descriptor in _open:
             _open.discard(descriptor)
             os.close(descriptor)
@@ -51,7 +52,7 @@ def close_handle(descriptor: int) -> None:
 
 def open_pidfd(process: int) -> int:
     """A descriptor that becomes readable when the process ends."""
-    with _gate:
+    with gate:
         descriptor = os.pidfd_open(process)
         _open.add(descriptor)
     return descriptor
@@ -59,7 +60,7 @@ def open_pidfd(process: int) -> int:
 
 def open_epoll() -> select.epoll:
     """A set of descriptors to sleep on."""
-    with _gate:
+    with gate:
         made = select.epoll()
         _sleeps.add(made)
     return made
@@ -67,14 +68,14 @@ def open_epoll() -> select.epoll:
 
 def close_epoll(made: select.epoll) -> None:
     """Close, and forget it."""
-    with _gate:
+    with gate:
         _sleeps.discard(made)
         made.close()
 
 
 def open_socket() -> socket.socket:
     """A datagram socket of this machine."""
-    with _gate:
+    with gate:
         made = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         made.setblocking(False)
         _sockets.add(made)
@@ -83,7 +84,7 @@ def open_socket() -> socket.socket:
 
 def close_socket(made: socket.socket) -> None:
     """Close, and forget it."""
-    with _gate:
+    with gate:
         _sockets.discard(made)
         made.close()
 
@@ -96,14 +97,14 @@ def _close_sockets() -> None:
 
 def _before_fork() -> None:
     global _forking
-    _gate.acquire()
+    gate.acquire()
     _forking = True
 
 
 def _after_in_parent() -> None:
     global _forking
     _forking = False
-    _gate.release()
+    gate.release()
 
 
 def _after_in_child() -> None:
@@ -125,7 +126,7 @@ def _after_in_child() -> None:
         _forking = False
     finally:
         with contextlib.suppress(RuntimeError):  # the second time it is not ours any more
-            _gate.release()
+            gate.release()
 
 
 atexit.register(_close_sockets)

@@ -18,7 +18,7 @@ from weakref import ref
 from vez.engines import handles
 from vez.engines.base import Break, Contestant, Inspection, Kind, Leader, Place, Request
 from vez.engines.local import LocalEngine, Waiting
-from vez.engines.owners import Owner
+from vez.engines.owners import NOBODY, Owner
 from vez.errors import Deadlock, Misuse
 
 if TYPE_CHECKING:
@@ -222,6 +222,7 @@ class MemoryContender:
                 queue.wake()
             with contextlib.suppress(ValueError):
                 self.owner.entries.remove(self.entry)  # type: ignore[arg-type]  # None is not among them
+            self.owner = NOBODY
             self.gone, self.inside = True, False
 
     def __del__(self) -> None:

@@ -38,6 +38,15 @@ class Owner:
         return [(engine, holding) for engine, holding in pairs if holding is not None and holding.inside]
 
 
+NOBODY = Owner()
+"""In whose name observers watch, and to whom belongs what was let go."""
+
+
+def gone(number: int) -> bool:
+    """Whether the owner with this number, a thread or a task, has ended and nobody holds anything in its name."""
+    return number not in _owners
+
+
 def leave_all(engine: Engine) -> None:
     """Let go of everything that this process holds of an engine, and let every waiter look up."""
     for known in list(_owners.values()):

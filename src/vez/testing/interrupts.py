@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -69,6 +70,11 @@ class _Holder:
         sys.setprofile(None)
         self._elsewhere.submit(self._grant.release).result()
         sys.setprofile(strike)
+
+    def leave_soon(self) -> None:
+        """Leave after a moment; in the thread of the grant."""
+        time.sleep(0.002)
+        self._grant.release()
 
     def close(self) -> None:
         """Leave for good."""
@@ -151,6 +157,38 @@ class InterruptConformance:
                     pass
 
             struck = interrupted_at(point, turn)
+            holder.close()
+            return struck
+
+        self._try_all(url, elsewhere, kind, once)
+
+    @_each_kind
+    @_unseen
+    def test_at_every_point_of_the_first_wait_of_a_thread(
+        self, url: str, client: Client, elsewhere: ThreadPoolExecutor, kind: Kind
+    ) -> None:
+        """The holder leaves after a moment. Who was struck can wait again: nothing of what a thread waits with, and
+        makes when it first waits, is left half done."""
+
+        def turn() -> None:
+            with _request(client, kind):
+                pass
+
+        def once(point: int) -> bool:
+            holder = _Holder(url, elsewhere, lambda other: _request(other, kind))
+            leaving = elsewhere.submit(holder.leave_soon)
+
+            def both() -> bool:
+                struck = interrupted_at(point, turn)
+                leaving.result()
+                again = _Holder(url, elsewhere, lambda other: _request(other, kind))
+                elsewhere.submit(again.leave_soon)
+                turn()
+                again.close()
+                return struck
+
+            with ThreadPoolExecutor(1) as fresh:
+                struck = fresh.submit(both).result()
             holder.close()
             return struck
 

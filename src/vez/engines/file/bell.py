@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import select
-import socket
 import struct
 import threading
 from collections import OrderedDict
@@ -19,10 +18,9 @@ from vez.engines import handles
 
 _TICKET = struct.Struct("<Q")
 _ADDRESS = b"\0vez-"
-SOON = 0.005
-"""Seconds in which a turn is soon: for so long a thread waits on its bell alone, which is the shortest sleep, and only
-then on the ends of processes too. So the end of a process is noticed at most so much later."""
-_SOON = struct.pack("ll", 0, int(SOON * 1_000_000))
+SOON = 5
+"""Milliseconds in which a turn is soon: for so long a thread waits on its bell alone, which is the shortest sleep, and
+only then on the ends of processes too. So the end of a process is noticed at most so much later."""
 QUEUE_LENGTH = 10
 """How many rings the kernel keeps for a bell (net.unix.max_dgram_qlen); those beyond it are lost."""
 _WATCHED = 64
@@ -57,10 +55,19 @@ class Bell(_Closing):
             with contextlib.suppress(OSError):
                 self.socket.bind(_ADDRESS + self.number)
                 break
+        self.moment = select.poll()
+        self.moment.register(self.socket, select.POLLIN)
+        self.rung = False  # there is a ring that was heard and not taken: not while somebody waits for our turn to end
 
     def fileno(self) -> int:
         """For poll and event loops."""
         return self.socket.fileno()
+
+    def take(self) -> None:
+        """Take the oldest ring. Should there be another, the next sleep ends at once."""
+        self.rung = False
+        with contextlib.suppress(OSError):
+            self.socket.recv(16)
 
     def heard(self) -> list[int]:
         """Take all rings that have come: the tickets for which they were meant."""
@@ -79,8 +86,8 @@ class Bell(_Closing):
             handles.close_socket(self.socket)
 
 
-class Ringer(_Closing):
-    """The sending side, one for an engine."""
+class Ringer:
+    """The sending side, one for the process: who leaves a client that was closed still rings."""
 
     def __init__(self) -> None:
         self.generation = handles.generation
@@ -93,10 +100,17 @@ class Ringer(_Closing):
         except OSError:
             return
 
-    def close(self) -> None:
-        """No more rings."""
-        if self.generation == handles.generation:
-            handles.close_socket(self.socket)
+
+_ringer: Ringer | None = None
+
+
+def the_ringer() -> Ringer:
+    """The one of this process; a forked child gets its own."""
+    global _ringer
+    with handles.gate:
+        if _ringer is None or _ringer.generation != handles.generation:
+            _ringer = Ringer()
+        return _ringer
 
 
 class Watch(_Closing):
@@ -143,13 +157,10 @@ class Ear(threading.local):
     def open(self) -> Bell:
         """This thread's bell; a forked child gets its own."""
         if self.generation != handles.generation:
-            self.generation = handles.generation
-            self.bell = Bell()
-            self.bell.socket.setblocking(True)
-            self.bell.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, _SOON)
-            self._number = self.bell.fileno()
-            self._sleep = _Sleep()
-            self._sleep.epoll.register(self._number, select.EPOLLIN)
+            bell, sleep = Bell(), _Sleep()
+            sleep.epoll.register(bell.fileno(), select.EPOLLIN)
+            self.bell, self._number, self._sleep = bell, bell.fileno(), sleep
+            self.generation = handles.generation  # last: an interrupt may have come before
         return self.bell
 
     def listen(self, processes: Sequence[int], seconds: float) -> frozenset[int]:
@@ -165,8 +176,7 @@ class Ear(threading.local):
         ended: set[int] = set()
         for descriptor, _ in events:
             if descriptor == self._number:
-                with contextlib.suppress(OSError):  # take it; should there be another, the next sleep ends at once
-                    self.bell.socket.recv(16, socket.MSG_DONTWAIT)
+                self.bell.take()
             else:
                 ended |= {process for process, mine in known.items() if mine == descriptor}
         for process in ended:

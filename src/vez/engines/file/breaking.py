@@ -36,8 +36,7 @@ def break_lock(engine: FileEngine, name: str, reason: str, kind: Kind) -> Break 
     """Take it from its holders; nothing when there are none."""
     if not engine.exists(kind, name):
         return None
-    file = engine.file(kind, name)
-    handle = file.handle()
+    file, handle = engine.opened(kind, name)
     try:
         try:
             holders, record = _revoke(engine, file, handle, reason, kind)

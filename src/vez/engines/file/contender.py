@@ -50,9 +50,9 @@ from vez.engines.file.layout import (
     WAITING,
     WAITS_WORD,
 )
-from vez.engines.file.tickets import POOL, UNLOCK_ALL, Slot, TicketFile, ended, enter, pack_flock
-from vez.engines.owners import Owner
-from vez.errors import Misuse, OwnershipLost
+from vez.engines.file.tickets import POOL, UNLOCK_ALL, Gone, Slot, TicketFile, ended, enter, pack_flock
+from vez.engines.owners import NOBODY, Owner
+from vez.errors import EngineUnavailable, Misuse, OwnershipLost
 
 if TYPE_CHECKING:
     from vez.engines.file.ears import LoopEar
@@ -84,7 +84,6 @@ class Contender:
     predecessor: int | None = None  # the ticket on whose leaving we are rung
     linked = False  # the predecessor was alive when we last looked, and knows us
     predecessor_number = 0
-    rung = False  # it was rung this moment, by somebody who had looked at the file
     watched = 0  # the predecessor's process, 0 when it cannot be watched
     ended: frozenset[int] = frozenset()  # processes that have ended and whose bytes may still be locked by a copy
     ear: LoopEar | None = None
@@ -118,7 +117,7 @@ class Contender:
         # Only now do we look: whoever leaves after we have seen it sees the link, and rings.
         if tail:
             near = self._link(tail - 1)  # the likeliest to stand in the way
-            if near > low:
+            if near >= low:
                 self.linked = fcntl(handle, F_OFD_GETLK, pack_flock(mode, SEEK_SET, near, high - near, 0))[0] != F_UNLCK
                 high = near
         if self.linked or (
@@ -182,10 +181,7 @@ class Contender:
         if self.inside:
             return True
         file, token = self.file, self.token
-        if self.rung:
-            self.rung = False
-        else:
-            file.refuse_truncated(self.handle)
+        file.refuse_truncated(self.handle)
         low = file.words[BROKEN_WORD]
         if token < low:
             raise self._broken()
@@ -259,14 +255,15 @@ class Contender:
         """Why this is no longer held, or nothing while it is."""
         if self.generation != handles.generation:
             return "this process was forked from the one that holds it"
-        if self.state != HELD:
-            return "it was released"
-        if not self._sound():
-            return f"{self.file.where} was truncated"
-        if self.token < self.file.words[REVOKED_WORD]:
-            return "it was broken by force"
-        if os.fstat(self.handle).st_nlink == 0:
-            return f"{self.file.where} was removed"
+        with handles.gate:  # another thread may let go of it this moment
+            if self.state != HELD:
+                return "it was released"
+            if not self._sound():
+                return f"{self.file.where} was truncated"
+            if self.token < self.file.words[REVOKED_WORD]:
+                return "it was broken by force"
+            if os.fstat(self.handle).st_nlink == 0:
+                return f"{self.file.where} was removed"
         return None
 
     def on_loss(self, tell: Callable[[str], None]) -> None:
@@ -287,38 +284,36 @@ class Contender:
         before we have read it."""
         if self.state == FREE or self.generation != handles.generation:
             return
-        file, sound = self.file, False
-        with file.leaving:  # another thread may close the client this moment
-            state, handle, offset = self.state, self.handle, self.offset
+        with handles.gate:  # another thread may close the client this moment
+            state, handle, offset, file = self.state, self.handle, self.offset, self.file
             if state == FREE:
                 return
-            try:
-                sound = lseek(handle, 0, SEEK_END) >= file.size
-                if sound:
-                    file.map[offset + STATE_IN_SLOT] = LEAVING
-            finally:
-                self.state, self.inside = LEAVING, False
-                fcntl(handle, F_OFD_SETLK, UNLOCK_ALL)
-                if sound:
-                    self._ring_next()
-                    if state == HELD:
-                        reals = file.reals
-                        stay, mean = time() - reals[offset // 8 + GRANTED_WORD], reals[MEAN_REAL]
-                        reals[MEAN_REAL] = mean + _MEMORY * (stay - mean) if mean else stay
-                if self.ear is not None:
-                    self.ear.forget(self._rung_by(), id(self))
-                if sound:
-                    file.map[TAKEN_AT + self.number] = 0
-                # With no call since the line above: a second release cannot give up what is another's by then.
-                self.state, self.handle = FREE, -1
-                if len(file.pool) < POOL and not file.closed:
-                    file.pool.append(handle)
-                else:
-                    handles.close_handle(handle)
-                try:  # noqa: SIM105  every turn passes here
-                    self.owner.entries.remove(self.entry)  # type: ignore[arg-type]  # nothing is not among them
-                except ValueError:
-                    pass
+            sound = lseek(handle, 0, SEEK_END) >= file.size
+            if sound:
+                file.map[offset + STATE_IN_SLOT] = LEAVING
+            self.state, self.inside = LEAVING, False
+            fcntl(handle, F_OFD_SETLK, UNLOCK_ALL)
+            if sound:
+                self._ring_next()
+                if state == HELD:
+                    reals = file.reals
+                    stay, mean = time() - reals[offset // 8 + GRANTED_WORD], reals[MEAN_REAL]
+                    reals[MEAN_REAL] = mean + _MEMORY * (stay - mean) if mean else stay
+            if self.ear is not None:
+                self.ear.forget(self._rung_by(), id(self))
+            try:  # noqa: SIM105  every turn passes here
+                self.owner.entries.remove(self.entry)  # type: ignore[arg-type]  # nothing is not among them
+            except ValueError:
+                pass
+            self.owner = NOBODY
+            if sound:
+                file.map[TAKEN_AT + self.number] = 0
+            # With no call since the line above: a second release cannot give up what is another's by then.
+            self.state, self.handle = FREE, -1
+            if len(file.pool) < POOL and not file.closed:
+                file.pool.append(handle)
+            else:
+                handles.close_handle(handle)
 
     def _sound(self) -> bool:
         """Whether the map can be touched."""
@@ -355,7 +350,10 @@ class Contender:
         if not successor:
             return
         if successor > file.capacity:  # the file has grown since we mapped it
-            file.refresh(self.handle)
+            try:
+                file.refresh(self.handle)
+            except (EngineUnavailable, Gone):
+                return  # then it looks by itself
         if successor <= file.capacity:
             at = SLOTS_AT + (successor - 1) * SLOT_BYTES
             self.ringer.ring(file.map[at + BELL_IN_SLOT : at + BELL_IN_SLOT + 8], file.words[at // 8])

@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 from vez.engines import handles
 from vez.engines.base import Break, Inspection, Kind, Leader, Request
 from vez.engines.file import breaking
-from vez.engines.file.bell import Ringer
+from vez.engines.file.bell import the_ringer
 from vez.engines.file.contender import Contender, contestant
 from vez.engines.file.directory import directory_of, open_directory
 from vez.engines.file.ears import LoopEar
@@ -43,7 +43,7 @@ from vez.engines.file.permits import Permit
 from vez.engines.file.tickets import Gone, TicketFile, busy_doorway, enter, file_name
 from vez.engines.file.waiting import FileContender, ear
 from vez.engines.local import LocalEngine, Waiting
-from vez.engines.owners import Owner
+from vez.engines.owners import NOBODY, Owner
 from vez.errors import EngineUnavailable
 
 
@@ -69,13 +69,13 @@ class FileEngine(LocalEngine):
         self._start()
 
     def _start(self) -> None:
-        self.generation = handles.generation
         self.directory = open_directory(self.path)
-        self.ringer = Ringer()
+        self.ringer = the_ringer()
         self.graph = Graph(self)
         self._files: OrderedDict[tuple[str, str], TicketFile] = OrderedDict()
         self._files_kept = _files_kept()
         self._ears: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopEar] = WeakKeyDictionary()
+        self.generation = handles.generation  # last: whoever sees it may use the rest
 
     def file(self, kind: str, name: str) -> TicketFile:
         """The file of a name, opened once."""
@@ -100,14 +100,25 @@ class FileEngine(LocalEngine):
         return os.access(file_name(kind, name), os.F_OK, dir_fd=self.directory, follow_symlinks=False)
 
     def _renew_if_forked(self) -> None:
-        if self.generation != handles.generation:  # a forked child starts anew
-            self._mutex = threading.Lock()
-            self._start()
+        with handles.gate:  # many threads of a forked child may come at once
+            if self.generation != handles.generation:  # it starts anew
+                self._mutex = threading.Lock()
+                self._start()
 
     def _forget(self, file: TicketFile) -> None:
         with self._mutex:
-            self._files.pop((file.kind, file.name), None)
+            if self._files.get((file.kind, file.name)) is file:
+                del self._files[file.kind, file.name]
         file.close()
+
+    def opened(self, kind: str, name: str) -> tuple[TicketFile, int]:
+        """The file of a name with a descriptor of one's own, to be given back."""
+        while True:
+            file = self.file(kind, name)
+            try:
+                return file, file.handle()
+            except Gone:
+                self._forget(file)
 
     # Taking part
 
@@ -120,12 +131,13 @@ class FileEngine(LocalEngine):
                 self._renew_if_forked()
             file = self._files.get((request.kind, request.name)) or self.file(request.kind, request.name)
             contender = (kind or _KINDS[request.kind])(file, self.ringer, request, owner)
+            contender.ear = listener
             try:
-                handle = file.pool.pop()
-            except IndexError:
-                handle = file.handle()
-            contender.handle, contender.ear = handle, listener
-            try:
+                try:
+                    contender.handle = file.pool.pop()
+                except IndexError:
+                    contender.handle = file.handle()
+                handle = contender.handle
                 try:
                     if patience is None:
                         flock(handle, LOCK_EX)
@@ -169,7 +181,7 @@ class FileEngine(LocalEngine):
         return self._watch(request, 0, self.loop_ear())
 
     def _watch(self, request: Request, patience: float | None, listener: LoopEar | None) -> Observer:
-        observer = self.enlist(request, _nobody, patience, listener, wait=True, kind=Observer)
+        observer = self.enlist(request, NOBODY, patience, listener, wait=True, kind=Observer)
         assert isinstance(observer, Observer), "whoever waits is enlisted"
         return observer
 
@@ -200,8 +212,7 @@ class FileEngine(LocalEngine):
     # Looking
 
     def inspect(self, name: str, kind: Kind = "lock") -> Inspection:
-        file = self.file(kind, name)
-        handle = file.handle()
+        file, handle = self.opened(kind, name)
         try:
             file.look_around(handle)
             living = [slot for _, slot in file.living(handle) if slot.state != LEAVING]
@@ -259,12 +270,9 @@ class FileEngine(LocalEngine):
         for listener in self._ears.values():
             listener.close()
         self._ears.clear()
-        self.ringer.close()
 
 
 _KINDS: dict[str, type[FileContender]] = {"lock": FileContender, "semaphore": Permit, "election": Candidate}
-_nobody = Owner()
-"""In whose name observers watch."""
 
 
 def _entries(directory: int, path: Path) -> list[str]:

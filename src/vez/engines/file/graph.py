@@ -51,7 +51,7 @@ class Graph:
         try:
             enter(handle, 0)
             file = waiting.file
-            chain = self._chain(file.kind, file.name, owner, frozenset(), waiting.handle)
+            chain = self._chain(file.kind, file.name, owner, frozenset(), (file, waiting.handle))
             if chain is None:
                 for holding in held:
                     holding.waits_for(key_of(file.kind, file.name))
@@ -70,20 +70,19 @@ class Graph:
         )
 
     def _chain(
-        self, kind: str, name: str, owner: Owner, seen: frozenset[str], handle: int | None = None
+        self, kind: str, name: str, owner: Owner, seen: frozenset[str], at: tuple[TicketFile, int] | None = None
     ) -> tuple[str, ...] | None:
         """Who waits for whom, from the holders of a name back to the owner; nothing if somebody can go on."""
         if name in seen or len(seen) > _DEEPEST:
             return None
-        file = self.engine.file(kind, name)
-        mine = file.handle() if handle is None else handle
+        file, handle = at or self.engine.opened(kind, name)
         try:
-            file.look_around(mine)
+            file.look_around(handle)
             low = file.broken_below()
-            holders = [slot for _, slot in file.living(mine) if slot.state == HELD and slot.ticket >= low]
+            holders = [slot for _, slot in file.living(handle) if slot.state == HELD and slot.ticket >= low]
         finally:
-            if handle is None:
-                file.give_back(mine)
+            if at is None:
+                file.give_back(handle)
         chains = [self._of_holder(file, slot, owner, seen | {name}) for slot in holders]
         # The permits of a semaphore are alike: one holder who can go on is enough.
         if kind == "semaphore" and (len(chains) < file.limit() or None in chains):

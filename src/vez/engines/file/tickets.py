@@ -10,13 +10,13 @@ in which a process can die.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import mmap
 import os
 import stat
 import struct
-import threading
 import time
 from collections.abc import Iterator
 from os import fstat
@@ -70,6 +70,7 @@ pack_flock = FLOCK.pack
 UNLOCK_ALL = FLOCK.pack(fcntl.F_UNLCK, os.SEEK_SET, 0, 0, 0)
 POOL = 4
 """Idle descriptors kept for a name."""
+_ATTEMPTS = 5
 _DOORWAY_PAUSE = 0.0002
 PATIENCE = 5.0
 """Seconds that whoever has no time limit of its own, and must not wait for ever, gives the doorway."""
@@ -159,14 +160,13 @@ class TicketFile:
         self.file_name = file_name(kind, name)
         self.where = os.path.join(path, self.file_name)
         self.pool: list[int] = []
-        self.leaving = threading.RLock()  # two threads must not let go of the same thing; the collector may, within
         self.closed = False
+        self.inode: tuple[int, int] | None = None  # of the file that is mapped; another of the same name is not ours
         self.reserved = range(0)  # the next tickets that may be issued; what the file says may be higher, never lower
         self.capacity = 0
         self.size = 0
         self.map: mmap.mmap
-        self._create_if_missing()
-        handle = self.handle()
+        handle = self._made()
         try:
             verify(handle, kind, name, self.where)
             self._remap(handle)
@@ -180,6 +180,14 @@ class TicketFile:
         self.give_back(handle)
 
     # Opening
+
+    def _made(self) -> int:
+        """A descriptor of the file, which is created if need be."""
+        for _ in range(_ATTEMPTS):
+            self._create_if_missing()
+            with contextlib.suppress(Gone):
+                return self.handle()
+        raise EngineUnavailable(f"{self.where} is removed as soon as it is made", hint="let nobody clean up there")
 
     def _create_if_missing(self) -> None:
         if self._exists():
@@ -210,7 +218,8 @@ class TicketFile:
         return True
 
     def handle(self) -> int:
-        """A descriptor with an open file description of its own: locks of two of them exclude each other."""
+        """A descriptor with an open file description of its own: locks of two of them exclude each other. `Gone` if the
+        file was removed since it was mapped."""
         try:
             return self.pool.pop()
         except IndexError:
@@ -220,26 +229,35 @@ class TicketFile:
         try:
             handle = handles.open_handle(self.file_name, os.O_RDWR | os.O_NOFOLLOW, directory=self.directory)
         except OSError as error:
-            hint = "raise the limit of open files (ulimit -n)" if error.errno == 24 else ""
+            if error.errno == errno.ENOENT:
+                raise Gone from None
+            hint = "raise the limit of open files (ulimit -n)" if error.errno == errno.EMFILE else ""
             raise EngineUnavailable(f"cannot open {self.where}: {error.strerror}", hint=hint) from error
         facts = os.fstat(handle)
         if not stat.S_ISREG(facts.st_mode) or facts.st_uid != os.geteuid():
             handles.close_handle(handle)
             raise EngineUnavailable(f"{self.where} is no file of this user", hint="remove what is in its place")
+        if self.inode is None:
+            self.inode = (facts.st_dev, facts.st_ino)
+        elif self.inode != (facts.st_dev, facts.st_ino):
+            handles.close_handle(handle)
+            raise Gone
         return handle
 
     def give_back(self, handle: int) -> None:
         """Keep the descriptor for the next contender; it must hold no lock."""
-        if len(self.pool) < POOL and not self.closed:
-            self.pool.append(handle)
-        else:
-            handles.close_handle(handle)
+        with handles.gate:
+            if len(self.pool) < POOL and not self.closed:
+                self.pool.append(handle)
+            else:
+                handles.close_handle(handle)
 
     def close(self) -> None:
         """Close the idle descriptors; those in use are closed when they come back."""
-        self.closed = True
-        while self.pool:
-            handles.close_handle(self.pool.pop())
+        with handles.gate:
+            self.closed = True
+            while self.pool:
+                handles.close_handle(self.pool.pop())
 
     def _remap(self, handle: int) -> None:
         capacity = int.from_bytes(os.pread(handle, 4, CAPACITY_AT), "little")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 
-from vez.engines.file.bell import Ear
+from vez.engines import handles
+from vez.engines.file.bell import SOON, Ear
 from vez.engines.file.contender import Contender
 
 ear = Ear()
@@ -15,14 +16,15 @@ class FileContender(Contender):
 
     def soon(self) -> bool:
         """Block this thread for a moment, on the bell alone; whether it is our turn then."""
-        if not self.linked or self.bell is None:
+        bell = self.bell
+        if not self.linked or bell is None:
             return False
-        try:
-            self.bell.socket.recv(16)
-        except BlockingIOError:
+        if bell.rung:
+            bell.take()  # the ring of the turn before
+        if not bell.moment.poll(SOON):
             self.linked = False  # the predecessor may have died meanwhile
             return False
-        self.rung = True
+        bell.rung = True
         return self.granted()
 
     def listen(self, seconds: float) -> None:
@@ -45,10 +47,11 @@ class FileContender(Contender):
 
     def wake(self) -> None:
         """Ring our own bell."""
-        if self.handle < 0 or not self._sound():
-            return  # it has left already, or looks by itself soon enough
-        slot = self.file.slot(self.number)
-        self.ringer.ring(slot.bell, slot.ticket)
+        with handles.gate:  # another thread may let go of it this moment
+            if self.handle < 0 or not self._sound():
+                return  # it has left already, or looks by itself soon enough
+            slot = self.file.slot(self.number)
+            self.ringer.ring(slot.bell, slot.ticket)
 
     def explain(self) -> str:
         """Who stands in the way."""
