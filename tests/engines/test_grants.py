@@ -9,14 +9,18 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import vez
 from vez import aio
+from vez.engines.file.elections import Candidate
+from vez.engines.memory import MemoryContender
 from vez.errors import AlreadyHeld, CorruptState, Misuse
 from vez.grants import REMEMBERED
 from vez.testing import eventually
@@ -390,3 +394,26 @@ print(os.fdopen(reading).read())
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=90)
     assert (done.stdout, done.stderr) == ("\n", "")
+
+
+def test_a_candidate_that_waits_does_not_look_again_and_again(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = 0
+    for kind in (MemoryContender, Candidate):
+        plain = kind.granted
+
+        def counting(self: Any, plain: Any = plain) -> bool:
+            nonlocal looks
+            looks += 1
+            return bool(plain(self))
+
+        monkeypatch.setattr(kind, "granted", counting)
+    with vez.connect(url) as client:
+        leader = client.election("office", label="first").acquire()
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(client.election("office", label="second").acquire, 20)
+            eventually(lambda: len(client.inspect("office", "election").queue) == 1)
+            time.sleep(0.3)
+            seen = looks
+            leader.resign()
+            waiting.result(20).resign()
+    assert seen < 30

@@ -81,12 +81,13 @@ class Queue:
         return len(before) >= member.request.limit
 
     def settle(self) -> None:
-        """Elect, if there is no leader: the heaviest candidate, among equals the first."""
+        """Elect, if there is no leader: the heaviest candidate, among equals the first. Everybody is woken if there was
+        an election, and only then: a candidate that looks would wake itself for ever."""
         if self.leader is None:
             candidates = [member for member in self.members if member.lost is None]
             if candidates:
                 self.inaugurate(min(candidates, key=lambda member: (-member.request.weight, member.ticket)))
-        self.wake()
+                self.wake()
 
     def inaugurate(self, winner: MemoryContender) -> None:
         """Make it leader, with a new term. All at once: an interrupt strikes at calls only."""
@@ -218,8 +219,7 @@ class MemoryContender:
                 queue.mean = stay if queue.mean is None else queue.mean + _MEMORY * (stay - queue.mean)
             if self.request.kind == "election":
                 queue.settle()
-            else:
-                queue.wake()
+            queue.wake()
             with contextlib.suppress(ValueError):
                 self.owner.entries.remove(self.entry)  # type: ignore[arg-type]  # None is not among them
             self.owner = NOBODY
@@ -341,7 +341,9 @@ class MemoryEngine(LocalEngine):
             queue.breaks.append(record)
             for member in inside:
                 member.lose("it was broken by force")
-            queue.settle() if kind == "election" else queue.wake()
+            if kind == "election":
+                queue.settle()
+            queue.wake()
             return record
 
     def observe(self, name: str, seconds: float | None = None) -> Iterator[Leader | None]:

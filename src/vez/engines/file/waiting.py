@@ -21,11 +21,9 @@ class FileContender(Contender):
             return False
         if bell.rung:
             bell.take()  # the ring of the turn before
-        if not bell.moment.poll(SOON):
-            self.linked = False  # the predecessor may have died meanwhile
-            return False
-        bell.rung = True
-        return self.granted()
+        if bell.moment.poll(SOON):
+            bell.rung = True
+        return self.granted()  # if it was not rung, the one before us may have died meanwhile
 
     def listen(self, seconds: float) -> None:
         """Block this thread until something may have changed."""
