@@ -50,9 +50,9 @@ from vez.engines.file.layout import (
     WAITING,
     WAITS_WORD,
 )
-from vez.engines.file.tickets import POOL, UNLOCK_ALL, Gone, Slot, TicketFile, ended, enter, pack_flock
+from vez.engines.file.tickets import POOL, UNLOCK_ALL, Slot, TicketFile, ended, enter, pack_flock
 from vez.engines.owners import NOBODY, Owner
-from vez.errors import EngineUnavailable, Misuse, OwnershipLost
+from vez.errors import Misuse, OwnershipLost
 
 if TYPE_CHECKING:
     from vez.engines.file.ears import LoopEar
@@ -350,10 +350,7 @@ class Contender:
         if not successor:
             return
         if successor > file.capacity:  # the file has grown since we mapped it
-            try:
-                file.refresh(self.handle)
-            except (EngineUnavailable, Gone):
-                return  # then it looks by itself
+            file.reach(self.handle)
         if successor <= file.capacity:
             at = SLOTS_AT + (successor - 1) * SLOT_BYTES
             self.ringer.ring(file.map[at + BELL_IN_SLOT : at + BELL_IN_SLOT + 8], file.words[at // 8])

@@ -188,7 +188,7 @@ class Candidate(FileContender):
 
     def _ring_next(self) -> None:
         """We have stepped down, or left the list: whoever of the others looks first elects."""
-        self.file.refresh(self.handle)
+        self.file.reach(self.handle)
         _ring([pair for pair in self.file.slots() if pair[1].state in (WAITING, OBSERVING)], self.ringer)
 
     def transfer(self, to: str) -> int:

@@ -95,7 +95,7 @@ class Permit(FileContender):
     def _ring_next(self) -> None:
         """Of those who wait, as many as can get in."""
         file = self.file
-        file.refresh(self.handle)
+        file.reach(self.handle)
         low, rung = file.broken_below(), 0
         for slot in sorted(slot for _, slot in file.slots() if slot.state == WAITING and slot.ticket >= low):
             if rung < self.request.limit and file.alive(self.handle, slot.ticket):  # the dead must not use up the rings

@@ -267,13 +267,14 @@ class TicketFile:
             raise damaged(self.where, f"it is shorter than its {capacity} slots")
         # Python's map keeps a copy of the descriptor it was made from. Were that a contender's, the copy would keep
         # its locks alive in a forked child; so the map has a description of its own that never locks anything.
-        source = self._open()
-        try:
-            made = mmap.mmap(source, size_of(capacity))
+        try:  # not by its name: that may be another file by now
+            source = handles.open_handle(f"/proc/self/fd/{handle}", os.O_RDWR)
+            try:
+                made = mmap.mmap(source, size_of(capacity))
+            finally:
+                handles.close_handle(source)
         except OSError as error:
             raise EngineUnavailable(f"cannot map {self.where}: {error.strerror}") from error
-        finally:
-            handles.close_handle(source)
         # The map first: a thread that sees the old capacity with the new map is safe, the reverse is not.
         self.map = made
         view = memoryview(made)
@@ -284,6 +285,11 @@ class TicketFile:
         """Map the slots that another process has added."""
         if self.halves[CAPACITY_HALF] != self.capacity:
             self._remap(handle)
+
+    def reach(self, handle: int) -> None:
+        """The same for one who leaves, and must not fail: those whom it cannot ring look by themselves."""
+        with contextlib.suppress(EngineUnavailable):
+            self.refresh(handle)
 
     def _first_of_boot(self, handle: int, boot: bytes) -> None:
         """After a boot nothing but the durable record counts: what was not fsynced may be older or newer."""
