@@ -6,7 +6,6 @@ parent holds, and may use the same client object for requests of its own.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from threading import local
@@ -20,7 +19,16 @@ from vez.engines.names import check_name
 from vez.engines.owners import Owner
 from vez.errors import AlreadyHeld, LockTimeout, Misuse, OwnershipLost
 from vez.grants import Grants
-from vez.requests import check_lease, check_timeout, election_request, lock_request, semaphore_request
+from vez.requests import (
+    check_kind,
+    check_lease,
+    check_reason,
+    check_timeout,
+    default_label,
+    election_request,
+    lock_request,
+    semaphore_request,
+)
 
 _FOREVER = object()
 
@@ -245,7 +253,7 @@ class Client:
         grace: float = 0,
     ) -> Election:
         """A candidacy. When there is no leader the heaviest candidate wins, among equals the first."""
-        label = f"{os.uname().nodename}:{os.getpid()}" if label is None else label
+        label = default_label() if label is None else label
         return Election(self.engine, election_request(name, weight, label=label, grace=grace), timeout, on_wait)
 
     @contextmanager
@@ -262,7 +270,7 @@ class Client:
 
     def inspect(self, name: str, kind: Kind = "lock") -> Inspection:
         """Holders, queue, waits and forced releases of a name."""
-        return self.engine.inspect(check_name(name), kind)
+        return self.engine.inspect(check_name(name), check_kind(kind))
 
     def locks(self, prefix: str = "", kind: Kind = "lock") -> list[str]:
         """The names in use, or once used, that begin so."""
@@ -270,7 +278,7 @@ class Client:
 
     def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:
         """Take it from its holders by force: recorded, and told to them first. Nothing if nobody holds it."""
-        return self.engine.break_lock(check_name(name), reason, kind)
+        return self.engine.break_lock(check_name(name), check_reason(reason), check_kind(kind))
 
     def close(self) -> None:
         """Let go of everything."""

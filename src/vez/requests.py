@@ -5,13 +5,18 @@ from __future__ import annotations
 import os
 import sys
 from functools import lru_cache
+from typing import get_args
 
-from vez.engines.base import Request
+from vez.engines.base import Kind, Request
 from vez.engines.names import check_name
 from vez.errors import Misuse
 
 MAX_LIMIT = 1000
 """Permits of a semaphore; counting them is linear on the engine of one machine."""
+MAX_LABEL = 48
+"""Bytes of a label: what an engine shows of one who holds or waits."""
+MAX_REASON = 1000
+"""Characters of the reason for a forced release."""
 
 
 @lru_cache(maxsize=4096)
@@ -55,7 +60,35 @@ def _grace(seconds: float) -> int:
 
 def _label(label: str | None) -> str:
     """Shown to others on their terminals, so without anything that a terminal would obey."""
-    return _program if label is None else "".join(c if c.isprintable() else "?" for c in label)
+    if label is None:
+        return _program
+    if not isinstance(label, str) or len(label.encode(errors="replace")) > MAX_LABEL:
+        raise Misuse(f"a label is a text of at most {MAX_LABEL} bytes, found {label!r}", hint="shorten it")
+    return _harmless(label)
+
+
+def default_label() -> str:
+    """The host and the process; of a long name of a host the beginning."""
+    process = f":{os.getpid()}"
+    return os.uname().nodename[: MAX_LABEL - len(process)] + process
+
+
+def check_reason(reason: str) -> str:
+    """Why something is taken by force; shown to others on their terminals, and written down."""
+    if not isinstance(reason, str) or len(reason) > MAX_REASON:
+        raise Misuse(f"a reason is a text of at most {MAX_REASON} characters, found {reason!r:.60}")
+    return _harmless(reason)
+
+
+def check_kind(kind: Kind) -> Kind:
+    """One of the three kinds of names."""
+    if kind not in get_args(Kind):
+        raise Misuse(f"there is no kind {kind!r}", hint=f"one of {', '.join(get_args(Kind))}")
+    return kind
+
+
+def _harmless(text: str) -> str:
+    return "".join(c if c.isprintable() else "?" for c in text)
 
 
 _program = os.path.basename(sys.argv[0]) if sys.argv and sys.argv[0] not in ("", "-c", "-m") else "python"

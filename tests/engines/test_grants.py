@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from pathlib import Path
@@ -417,3 +418,170 @@ def test_a_candidate_that_waits_does_not_look_again_and_again(url: str, monkeypa
             leader.resign()
             waiting.result(20).resign()
     assert seen < 30
+
+
+def _both(works: Sequence[Callable[[], str]]) -> list[str]:
+    """Side by side: how each ended."""
+
+    def run(work: Callable[[], str]) -> str:
+        try:
+            return work()
+        except vez.VezError as error:
+            return type(error).__name__
+
+    with ThreadPoolExecutor(len(works)) as pool:
+        return [future.result(60) for future in [pool.submit(run, work) for work in works]]
+
+
+def test_a_cycle_through_the_permits_of_a_semaphore_is_refused(url: str) -> None:
+    """Two have a permit and wait for the lock, whose holder waits for a permit: the last to ask is refused."""
+    with vez.connect(url) as client:
+        held, waits = threading.Barrier(3), threading.Event()
+
+        def permit_then_lock() -> str:
+            with client.semaphore("s", 2):
+                held.wait(20)
+                with client.lock("c", timeout=20):
+                    return "in"
+
+        def lock_then_permit() -> str:
+            with client.lock("c"):
+                held.wait(20)
+                eventually(lambda: len(client.inspect("c").queue) == 2)
+                waits.set()
+                with client.semaphore("s", 2, timeout=20):
+                    return "in"
+
+        assert sorted(_both([permit_then_lock, permit_then_lock, lock_then_permit])) == ["Deadlock", "in", "in"]
+
+
+def test_all_permits_held_by_those_who_want_another_is_a_cycle(url: str) -> None:
+    with vez.connect(url) as client:
+        held = threading.Barrier(2)
+
+        def two() -> str:
+            with client.semaphore("s", 2):
+                held.wait(20)
+                with client.semaphore("s", 2, timeout=20):
+                    return "in"
+
+        assert sorted(_both([two, two])) == ["Deadlock", "in"]
+
+
+@pytest.mark.parametrize(("one", "other"), [("x", "x"), ("p", "q")])
+@pytest.mark.parametrize("kind", ["election", "semaphore"])
+def test_a_cycle_of_two_kinds_is_refused_also_under_one_name(url: str, kind: str, one: str, other: str) -> None:
+    with vez.connect(url) as client:
+        held = threading.Barrier(2)
+
+        def second() -> vez.Lock:
+            return client.election(other, timeout=20) if kind == "election" else client.semaphore(other, 1, timeout=20)
+
+        def forth() -> str:
+            with client.lock(one, timeout=20):
+                held.wait(20)
+                with second():
+                    return "in"
+
+        def back() -> str:
+            with second():
+                held.wait(20)
+                with client.lock(one, timeout=20):
+                    return "in"
+
+        assert sorted(_both([forth, back])) == ["Deadlock", "in"]
+
+
+def test_who_can_go_on_is_not_taken_for_stuck(url: str) -> None:
+    """A permit that somebody will give back is a way out."""
+    with vez.connect(url) as client:
+        held = threading.Barrier(2)
+
+        def holds_a_permit_and_goes() -> str:
+            with client.semaphore("s", 2):
+                held.wait(20)
+                eventually(lambda: len(client.inspect("s", "semaphore").queue) == 1)
+            return "in"
+
+        def wants_a_second() -> str:
+            with client.semaphore("s", 2):
+                held.wait(20)
+                with client.semaphore("s", 2, timeout=20):
+                    return "in"
+
+        assert _both([holds_a_permit_and_goes, wants_a_second]) == ["in", "in"]
+
+
+def test_a_broken_holder_has_its_grace_before_another_is_in(url: str) -> None:
+    with vez.connect(url) as client, ThreadPoolExecutor(2) as pool:
+        grant = client.lock("graced", grace=30).acquire()
+        breaking = pool.submit(client.break_lock, "graced", "a test")
+        following = pool.submit(client.lock("graced").acquire, 20)
+        eventually(lambda: grant.lost)
+        time.sleep(0.1)
+        assert not following.done()
+        assert not breaking.done()
+        grant.release()
+        assert breaking.result(20) is not None
+        assert following.result(20).token > grant.token
+
+
+def test_transfer_by_one_who_leads_no_longer(url: str) -> None:
+    with vez.connect(url) as client:
+        leadership = client.election("e", label="a").acquire()
+        leadership.resign()
+        with pytest.raises(Misuse, match="'e'"):
+            leadership.transfer("b")
+
+
+def test_labels_reasons_and_kinds_are_checked(url: str) -> None:
+    with vez.connect(url) as client:
+        for label in ("x" * 49, "é" * 25, 5):
+            with pytest.raises(Misuse, match="48 bytes"):
+                client.election("e", label=label)  # type: ignore[arg-type]
+        with client.lock("b"):
+            for reason in ("x" * 1001, 5):
+                with pytest.raises(Misuse, match="1000 characters"):
+                    client.break_lock("b", reason)  # type: ignore[arg-type]
+            assert client.inspect("b").breaks == ()
+            record = client.break_lock("b", "caf\udce9 \x1b[31m")
+            assert record is not None
+            assert record.reason == "caf? ?[31m"
+        assert [one.reason for one in client.inspect("b").breaks] == ["caf? ?[31m"]
+        with pytest.raises(Misuse, match="nonsense"):
+            client.inspect("b", "nonsense")  # type: ignore[arg-type]
+
+
+def test_looking_at_a_name_does_not_make_it_known(url: str) -> None:
+    with vez.connect(url) as client:
+        assert client.inspect("never").last_token == 0
+        assert client.locks() == []
+
+
+def test_clients_that_nobody_closes_leave_no_descriptors(tmp_path: Path) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+
+    async def turn(url: str) -> None:
+        async with aio.connect(url).lock("a"):
+            pass
+
+    for number in range(10):
+        with vez.connect(f"file://{tmp_path}/turns").lock(f"n{number}"):
+            pass
+        asyncio.run(turn(f"file://{tmp_path}/turns"))
+    gc.collect()
+    assert len(os.listdir("/proc/self/fd")) <= before + 8
+
+
+def test_the_default_client_of_each_event_loop_goes_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("VEZ_URL", f"file://{tmp_path}/turns")
+    before = len(os.listdir("/proc/self/fd"))
+
+    async def turn() -> None:
+        async with aio.lock("a"):
+            pass
+
+    for _ in range(20):
+        asyncio.run(turn())
+    gc.collect()
+    assert len(os.listdir("/proc/self/fd")) <= before + 10

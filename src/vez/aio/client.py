@@ -7,7 +7,6 @@ in which `asyncio.timeout` ends with `TimeoutError`.
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from time import monotonic
@@ -21,7 +20,16 @@ from vez.engines.names import check_name
 from vez.engines.owners import Owner
 from vez.errors import AlreadyHeld, LockTimeout, Misuse, OwnershipLost
 from vez.grants import Grants
-from vez.requests import check_lease, check_timeout, election_request, lock_request, semaphore_request
+from vez.requests import (
+    check_kind,
+    check_lease,
+    check_reason,
+    check_timeout,
+    default_label,
+    election_request,
+    lock_request,
+    semaphore_request,
+)
 
 _FOREVER = object()
 _owners: WeakKeyDictionary[asyncio.Task[object], Owner] = WeakKeyDictionary()
@@ -287,7 +295,7 @@ class Client:
         grace: float = 1.0,
     ) -> Election:
         """A candidacy. When there is no leader the heaviest candidate wins, among equals the first."""
-        label = f"{os.uname().nodename}:{os.getpid()}" if label is None else label
+        label = default_label() if label is None else label
         return Election(self.engine, election_request(name, weight, label=label, grace=grace), timeout, on_wait)
 
     @asynccontextmanager
@@ -308,7 +316,7 @@ class Client:
 
     async def inspect(self, name: str, kind: Kind = "lock") -> Inspection:
         """Holders, queue, waits and forced releases of a name."""
-        return self.engine.inspect(check_name(name), kind)
+        return self.engine.inspect(check_name(name), check_kind(kind))
 
     async def locks(self, prefix: str = "", kind: Kind = "lock") -> list[str]:
         """The names in use, or once used, that begin so."""
@@ -316,7 +324,7 @@ class Client:
 
     async def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:
         """Take it from its holders by force: recorded, and told to them first. Nothing if nobody holds it."""
-        return await asyncio.to_thread(self.engine.break_lock, check_name(name), reason, kind)
+        return await asyncio.to_thread(self.engine.break_lock, check_name(name), check_reason(reason), check_kind(kind))
 
     async def close(self) -> None:
         """Let go of everything."""
@@ -344,5 +352,7 @@ def lock(name: str, *, timeout: float | None = None, shared: bool = False, on_wa
     loop = asyncio.get_running_loop()
     client = _default.get(loop)
     if client is None:
+        for other in [one for one in _default if one.is_closed()]:  # a client keeps the loop alive in which it listens
+            _default.pop(other).engine.close()
         client = _default[loop] = connect()
     return client.lock(name, timeout=timeout, shared=shared, on_wait=on_wait)

@@ -19,12 +19,14 @@ from vez.engines import handles
 from vez.engines.base import Break, Contestant, Inspection, Kind, Leader, Place, Request
 from vez.engines.local import LocalEngine, Waiting
 from vez.engines.owners import NOBODY, Owner
+from vez.engines.stuck import Stuck, combined
 from vez.errors import Deadlock, Misuse
 
 if TYPE_CHECKING:
     from vez.engines.owners import Entry
 
 _MEMORY = 0.2
+_POLL = 0.005
 
 
 class Bell:
@@ -75,7 +77,7 @@ class Queue:
 
     def blocked(self, member: MemoryContender) -> bool:
         """Whether those who came before stand in the way."""
-        before = [other for other in self.members if other.ticket < member.ticket and other.lost is None]
+        before = [other for other in self.members if other.ticket < member.ticket and not other.void]
         if member.request.shared:
             return any(not other.request.shared for other in before)
         return len(before) >= member.request.limit
@@ -128,6 +130,7 @@ class MemoryContender:
         self.since = time.time()
         self.inside = self.gone = False
         self.lost: str | None = None
+        self.void = False  # lost, and the grace is over: it stands in nobody's way
         self.generation = handles.generation
         self.loop = loop
         self.bell = Bell()
@@ -196,12 +199,16 @@ class MemoryContender:
     def lose(self, why: str) -> None:
         """Take it away."""
         self.lost = why
-        if self.queue.leading == self.ticket:
-            self.queue.leading = 0
         tell = self._tell
         if self.loop is not None and tell is not None:
             with contextlib.suppress(RuntimeError):
                 self.loop.call_soon_threadsafe(tell, why)
+
+    def end(self) -> None:
+        """Let others pass."""
+        self.void = True
+        if self.queue.leading == self.ticket:
+            self.queue.leading = 0
 
     def on_loss(self, tell: Callable[[str], None]) -> None:
         """Call back from the event loop when this is lost."""
@@ -304,14 +311,14 @@ class MemoryEngine(LocalEngine):
         held = [h for _, h in owner.holdings() if isinstance(h, MemoryContender) and h.space is self.space]
         if held and isinstance(waiting, MemoryContender):
             with self.space.lock:
-                chain = _chain(waiting, owner, frozenset())
-                if chain is not None:
+                stuck = _stuck(waiting, owner, frozenset())
+                if stuck is not None and stuck.closes:
                     names = " and ".join(repr(h.request.name) for h in held)
                     mine = f"the one who asked holds {names} and waits for {waiting.request.name!r}"
                     raise Deadlock(
                         f"waiting for {waiting.request.name!r} would close a cycle, which ends only if one of its "
-                        f"waits does: {'; '.join((mine, *chain))}",
-                        cycle=(mine, *chain),
+                        f"waits does: {'; '.join((mine, *stuck.links))}",
+                        cycle=(mine, *stuck.links),
                         hint="take several locks in one order everywhere, or all at once with lock_all",
                     )
         return True
@@ -341,10 +348,21 @@ class MemoryEngine(LocalEngine):
             queue.breaks.append(record)
             for member in inside:
                 member.lose("it was broken by force")
+        self._wait_for(inside)
+        with self.space.lock:
+            for member in inside:
+                member.end()
             if kind == "election":
                 queue.settle()
             queue.wake()
             return record
+
+    @staticmethod
+    def _wait_for(holders: list[MemoryContender]) -> None:
+        """Give each holder the grace that it asked for. It is bounded, so looking now and then is enough."""
+        end = time.monotonic() + max(holder.request.grace_ms for holder in holders) / 1000
+        while time.monotonic() < end and not all(holder.gone for holder in holders):
+            time.sleep(_POLL)
 
     def observe(self, name: str, seconds: float | None = None) -> Iterator[Leader | None]:
         queue, changed = self.space.queue("election", name), Bell()
@@ -395,24 +413,19 @@ def _leader(queue: Queue) -> Leader | None:
     return Leader(leader.token, os.getpid(), os.uname().nodename, leader.request.label, leader.since)
 
 
-def _chain(waiting: MemoryContender, owner: Owner, seen: frozenset[str]) -> tuple[str, ...] | None:
-    """Who waits for whom, from the holders of a name back to the owner; nothing if somebody can go on."""
-    name = waiting.request.name
-    if name in seen:
-        return None
-    holders = [member for member in waiting.queue.members if member.inside and member.lost is None]
-    chains: list[tuple[str, ...] | None] = []
-    for holder in holders:
+def _stuck(waiting: MemoryContender, owner: Owner, seen: frozenset[tuple[str, str]]) -> Stuck | None:
+    """Why this cannot be had as long as the owner waits; nothing if somebody can go on."""
+    request = waiting.request
+    if (request.kind, request.name) in seen:
+        return Stuck()
+    found: list[Stuck | None] = []
+    for holder in [member for member in waiting.queue.members if member.inside and not member.void]:
         if holder.owner is owner:
-            chains.append(())
+            found.append(Stuck(closes=True))
             continue
         others = (m for queue in waiting.space.queues.values() for m in queue.members)
         next_wait = next((m for m in others if m.owner is holder.owner and not m.inside), None)
-        further = None if next_wait is None else _chain(next_wait, owner, seen | {name})
-        if further is None or next_wait is None:
-            chains.append(None)
-        else:
-            chains.append((f"{holder.request.label} holds {name!r} and waits for {next_wait.request.name!r}", *further))
-    if waiting.request.kind == "semaphore" and (len(chains) < waiting.queue.limit or None in chains):
-        return None
-    return next((chain for chain in chains if chain is not None), None)
+        further = next_wait and _stuck(next_wait, owner, seen | {(request.kind, request.name)})
+        link = f"{holder.request.label} holds {request.name!r} and waits for "
+        found.append(further.after(link + repr(next_wait.request.name)) if next_wait and further else None)
+    return combined(found, waiting.queue.limit if request.kind == "semaphore" else None)

@@ -144,20 +144,24 @@ def _append(engine: FileEngine, record: Break) -> None:
 
 def records(engine: FileEngine) -> list[Break]:
     """All forced releases that are remembered, the oldest first; a line that was cut by a crash is passed over."""
+    return [record for name in (RECORDS + ".old", RECORDS) for record in _read(engine, name)]
+
+
+def _read(engine: FileEngine, name: str) -> list[Break]:
     try:
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
-        handle = handles.open_handle(RECORDS, flags, directory=engine.directory)
+        handle = handles.open_handle(name, flags, directory=engine.directory)
     except FileNotFoundError:
         return []
     except OSError as error:
         raise EngineUnavailable(
-            f"cannot read {engine.path / RECORDS}: {error.strerror}", hint="remove what is in its place"
+            f"cannot read {engine.path / name}: {error.strerror}", hint="remove what is in its place"
         ) from error
     try:
         _refuse_irregular(handle)
         raw = os.read(handle, 2 * _MAX_BYTES)
     except OSError as error:
-        raise EngineUnavailable(f"cannot read {engine.path / RECORDS}: {error.strerror}") from error
+        raise EngineUnavailable(f"cannot read {engine.path / name}: {error.strerror}") from error
     finally:
         handles.close_handle(handle)
     found = []

@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from vez.engines.file.engine import FileEngine
 
 _PAUSE = 0.002
+_INAUGURATION = 0.01
+"""Seconds that whoever sees no leader gives an inauguration, which takes microseconds."""
 
 
 def settle(file: TicketFile, handle: int, mine: int, ringer: Ringer) -> None:
@@ -69,6 +71,21 @@ def leads(slot: Slot, leader: int) -> bool:
     """Whether a living slot is the leader's. `leader` is the truth, the state a remark that is written after it; only
     one who resigned or was deposed has lost the office before another is written down."""
     return slot.ticket == leader and slot.state != LEAVING
+
+
+def leader_now(file: TicketFile, handle: int) -> tuple[int, int]:
+    """The ticket of the leader and its term, for those outside the doorway. While one is inaugurated there is none for
+    a moment, which is no vacancy: so whoever sees none looks again inside, where no inauguration can be under way."""
+    ticket, term = LEADER.unpack_from(file.map, LEADER_AT)
+    if not ticket:
+        try:
+            enter(handle, _INAUGURATION)
+            ticket, term = LEADER.unpack_from(file.map, LEADER_AT)
+        except BlockingIOError:
+            pass
+        finally:
+            fcntl.flock(handle, fcntl.LOCK_UN)
+    return ticket, term
 
 
 def _inaugurate(file: TicketFile, handle: int, number: int, ticket: int) -> int:
@@ -194,6 +211,7 @@ class Candidate(FileContender):
     def transfer(self, to: str) -> int:
         """Make the candidate with this label leader, with a new term."""
         file = self.file
+        self._refuse_transfer()
         if self.ear is None:
             with doorway(self.handle, file.where):
                 return self._transfer(to)
@@ -205,8 +223,7 @@ class Candidate(FileContender):
 
     def _transfer(self, to: str) -> int:
         file = self.file
-        if (why := self.why_lost()) is not None:
-            raise Misuse(f"{self.request.name!r} is not led by the one who would transfer it: {why}")
+        self._refuse_transfer()
         found = [(n, s) for n, s in file.living(self.handle) if s.state == WAITING and _label(s) == to]
         if not found:
             others = [_label(s) for _, s in file.living(self.handle) if s.state == WAITING]
@@ -216,6 +233,10 @@ class Candidate(FileContender):
         term = _inaugurate(file, self.handle, found[0][0], found[0][1].ticket)
         _ring(file.living(self.handle), self.ringer)
         return term
+
+    def _refuse_transfer(self) -> None:
+        if (why := self.why_lost()) is not None:
+            raise Misuse(f"{self.request.name!r} is not led by the one who would transfer it: {why}")
 
     def leader(self) -> Leader | None:
         """Who leads now."""
@@ -227,7 +248,7 @@ class Candidate(FileContender):
 
     def _leader_slot(self) -> Slot | None:
         self.file.refuse_truncated(self.handle)
-        ticket, _ = LEADER.unpack_from(self.file.map, LEADER_AT)
+        ticket, _ = leader_now(self.file, self.handle)
         if not ticket or (ticket != self.ticket and not self.file.alive(self.handle, ticket)):
             return None
         self.file.refresh(self.handle)

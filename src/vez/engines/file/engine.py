@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Iterator
 from fcntl import LOCK_EX, LOCK_UN, flock
 from pathlib import Path
 from urllib.parse import quote, unquote
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, finalize
 
 from vez.engines import handles
 from vez.engines.base import Break, Inspection, Kind, Leader, Request
@@ -21,7 +21,7 @@ from vez.engines.file.bell import the_ringer
 from vez.engines.file.contender import Contender, contestant
 from vez.engines.file.directory import directory_of, open_directory
 from vez.engines.file.ears import LoopEar
-from vez.engines.file.elections import Candidate, Observer, leads, observe, observe_async
+from vez.engines.file.elections import Candidate, Observer, leader_now, leads, observe, observe_async
 from vez.engines.file.graph import Graph
 from vez.engines.file.layout import (
     COUNTER,
@@ -30,8 +30,6 @@ from vez.engines.file.layout import (
     HELD,
     IDENTITY,
     IDENTITY_AT,
-    LEADER,
-    LEADER_AT,
     LEAVING,
     MEAN,
     MEAN_AT,
@@ -75,6 +73,8 @@ class FileEngine(LocalEngine):
         self._files: OrderedDict[tuple[str, str], TicketFile] = OrderedDict()
         self._files_kept = _files_kept()
         self._ears: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopEar] = WeakKeyDictionary()
+        self._unclosed = finalize(self, _close, self._files, self.directory, handles.generation)
+        self._unclosed.atexit = False
         self.generation = handles.generation  # last: whoever sees it may use the rest
 
     def file(self, kind: str, name: str) -> TicketFile:
@@ -190,6 +190,8 @@ class FileEngine(LocalEngine):
         loop = asyncio.get_running_loop()
         found = self._ears.get(loop)
         if found is None or found.generation != handles.generation:
+            for other in [one for one in self._ears if one.is_closed()]:  # an ear keeps its loop alive
+                self._ears.pop(other).close()
             found = self._ears[loop] = LoopEar(loop)
         return found
 
@@ -212,6 +214,8 @@ class FileEngine(LocalEngine):
     # Looking
 
     def inspect(self, name: str, kind: Kind = "lock") -> Inspection:
+        if not self.exists(kind, name):
+            return Inspection(name, kind, 1, (), (), 0)
         file, handle = self.opened(kind, name)
         try:
             file.look_around(handle)
@@ -220,7 +224,7 @@ class FileEngine(LocalEngine):
             mean = MEAN.unpack_from(file.map, MEAN_AT)[0]
             limit = file.limit()
             revoked = WAITS.unpack_from(file.map, REVOKED_AT)[0]
-            leader, term = LEADER.unpack_from(file.map, LEADER_AT)
+            leader, term = leader_now(file, handle) if kind == "election" else (0, 0)
         finally:
             file.give_back(handle)
         if kind == "election":
@@ -262,6 +266,7 @@ class FileEngine(LocalEngine):
         if self.generation != handles.generation or self.closed:
             return
         self.leave_all()
+        self._unclosed.detach()
         with self._mutex:
             for file in self._files.values():
                 file.close()
@@ -270,6 +275,14 @@ class FileEngine(LocalEngine):
         for listener in self._ears.values():
             listener.close()
         self._ears.clear()
+
+
+def _close(files: OrderedDict[tuple[str, str], TicketFile], directory: int, generation: int) -> None:
+    """What a client that nobody closed leaves open."""
+    if generation == handles.generation:
+        for file in files.values():
+            file.close()
+        handles.close_handle(directory)
 
 
 _KINDS: dict[str, type[FileContender]] = {"lock": FileContender, "semaphore": Permit, "election": Candidate}

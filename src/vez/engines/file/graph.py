@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from vez.engines import handles
 from vez.engines.file.layout import HELD, NAMESPACE
 from vez.engines.file.tickets import Slot, TicketFile, enter, file_name
+from vez.engines.stuck import Stuck, combined
 from vez.errors import Deadlock, EngineUnavailable
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ class Graph:
         try:
             enter(handle, 0)
             file = waiting.file
-            chain = self._chain(file.kind, file.name, owner, frozenset(), (file, waiting.handle))
-            if chain is None:
+            stuck = self._stuck(file.kind, file.name, owner, frozenset(), (file, waiting.handle))
+            if stuck is None or not stuck.closes:
                 for holding in held:
                     holding.waits_for(key_of(file.kind, file.name))
                 return True
@@ -64,16 +65,24 @@ class Graph:
         mine = f"process {handles.pid} (the one who asked) holds {names} and waits for {file.name!r}"
         raise Deadlock(
             f"waiting for {file.name!r} would close a cycle, which ends only if one of its waits does: "
-            f"{'; '.join((mine, *chain))}",
-            cycle=(mine, *chain),
+            f"{'; '.join((mine, *stuck.links))}",
+            cycle=(mine, *stuck.links),
             hint="take several locks in one order everywhere, or all at once with lock_all",
         )
 
-    def _chain(
-        self, kind: str, name: str, owner: Owner, seen: frozenset[str], at: tuple[TicketFile, int] | None = None
-    ) -> tuple[str, ...] | None:
-        """Who waits for whom, from the holders of a name back to the owner; nothing if somebody can go on."""
-        if name in seen or len(seen) > _DEEPEST:
+    def _stuck(
+        self,
+        kind: str,
+        name: str,
+        owner: Owner,
+        seen: frozenset[tuple[str, str]],
+        at: tuple[TicketFile, int] | None = None,
+    ) -> Stuck | None:
+        """Why a name cannot be had as long as the owner waits; nothing if somebody can go on. Who waits for a name that
+        is being asked about on this way cannot, unless there is another way."""
+        if (kind, name) in seen:
+            return Stuck()
+        if len(seen) > _DEEPEST:
             return None
         file, handle = at or self.engine.opened(kind, name)
         try:
@@ -83,24 +92,19 @@ class Graph:
         finally:
             if at is None:
                 file.give_back(handle)
-        chains = [self._of_holder(file, slot, owner, seen | {name}) for slot in holders]
-        # The permits of a semaphore are alike: one holder who can go on is enough.
-        if kind == "semaphore" and (len(chains) < file.limit() or None in chains):
-            return None
-        return next((chain for chain in chains if chain is not None), None)
+        found = [self._of_holder(file, slot, owner, seen | {(kind, name)}) for slot in holders]
+        return combined(found, file.limit() if kind == "semaphore" else None)
 
-    def _of_holder(self, file: TicketFile, slot: Slot, owner: Owner, seen: frozenset[str]) -> tuple[str, ...] | None:
+    def _of_holder(self, file: TicketFile, slot: Slot, owner: Owner, seen: frozenset[tuple[str, str]]) -> Stuck | None:
         if (slot.pid, slot.namespace, slot.owner) == (handles.pid, NAMESPACE, owner.number):
-            return () if seen != {file.name} else (f"process {slot.pid} holds {file.name!r} itself",)
+            return Stuck(() if len(seen) > 1 else (f"process {slot.pid} holds {file.name!r} itself",), closes=True)
         if not slot.waits or (target := self._name_of(slot.waits)) is None:
             return None
-        further = self._chain(*target, owner, seen)
-        if further is None:
-            return None
-        return (f"process {slot.pid} holds {file.name!r} and waits for {target[1]!r}", *further)
+        further = self._stuck(*target, owner, seen)
+        return further and further.after(f"process {slot.pid} holds {file.name!r} and waits for {target[1]!r}")
 
     def _name_of(self, key: int) -> tuple[str, str] | None:
         if key not in self._names:
-            for kind in ("lock", "semaphore"):
+            for kind in ("lock", "semaphore", "election"):
                 self._names |= {key_of(kind, name): (kind, name) for name in self.engine.names(kind=kind)}
         return self._names.get(key)
