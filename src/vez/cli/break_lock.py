@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+from typing import get_args
 
 import click
 import msgspec
@@ -26,10 +27,13 @@ def break_lock(name: str, url: str | None, kind: Kind, reason: str | None, as_js
     """
     with connect(engine_url(url)) as client:
         record = client.break_lock(name, reason or f"by {getpass.getuser()} with vez break", kind)
+        others = [] if record else [other for other in get_args(Kind) if client.inspect(name, other).holders]
     if as_json:
         click.echo(msgspec.json.encode(record).decode())
     elif record is None:
         click.echo(f"nobody holds {kind} {name}")
+        for other in others:
+            click.echo(f"somebody holds the {other} of that name: vez break {name} --kind {other}", err=True)
     else:
         click.echo(f"broke {kind} {name}: token {', '.join(map(str, record.tokens))} is void")
     return 0 if record else 1
