@@ -9,21 +9,30 @@ from vez.engines.file.bell import SOON, Ear
 from vez.engines.file.contender import Contender
 
 ear = Ear()
+_MOMENTS = 8
 
 
 class FileContender(Contender):
     """A contender with the two ways to listen."""
 
     def soon(self) -> bool:
-        """Block this thread for a moment, on the bell alone; whether it is our turn then."""
+        """Block this thread for some moments, on the bell alone; whether it is our turn then. After each it looks
+        whether the one who will ring us is still there. One long moment would notice a death too late; a single short
+        one would send all of a long queue to the longer sleep, and keep it long."""
         bell = self.bell
         if not self.linked or bell is None:
             return False
-        if bell.rung:
-            bell.take()  # the ring of the turn before
-        if bell.moment.poll(SOON):
-            bell.rung = True
-        return self.granted()  # if it was not rung, the one before us may have died meanwhile
+        for _ in range(_MOMENTS):
+            if bell.rung:
+                bell.take()  # the ring of the turn before
+            if bell.moment.poll(SOON):
+                bell.rung = True
+                return self.granted()
+            if self.granted() or (self.relink() and self.granted()):
+                return True
+            if self.predecessor is None:
+                break
+        return False
 
     def listen(self, seconds: float) -> None:
         """Block this thread until something may have changed."""
