@@ -7,14 +7,12 @@ import sys
 from functools import lru_cache
 from typing import get_args
 
-from vez.engines.base import Kind, Request
+from vez.engines.base import MAX_LABEL, Kind, Request
 from vez.engines.names import check_name
 from vez.errors import Misuse
 
 MAX_LIMIT = 1000
 """Permits of a semaphore; counting them is linear on the engine of one machine."""
-MAX_LABEL = 48
-"""Bytes of a label: what an engine shows of one who holds or waits."""
 MAX_REASON = 1000
 """Characters of the reason for a forced release."""
 
@@ -91,4 +89,10 @@ def _harmless(text: str) -> str:
     return "".join(c if c.isprintable() else "?" for c in text)
 
 
-_program = os.path.basename(sys.argv[0]) if sys.argv and sys.argv[0] not in ("", "-c", "-m") else "python"
+def _program_name() -> str:
+    """The label of one who gives none; of a long name the beginning."""
+    name = os.path.basename(sys.argv[0]) if sys.argv and sys.argv[0] not in ("", "-c", "-m") else "python"
+    return _harmless(name).encode(errors="replace")[:MAX_LABEL].decode(errors="ignore")
+
+
+_program = _program_name()

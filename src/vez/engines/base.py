@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 Kind = Literal["lock", "semaphore", "election"]
 
+MAX_LABEL = 48
+"""Bytes of a label: what is shown of one who holds or waits."""
 DEFAULT_GRACE_MS = 0
 """How long a forced release waits for the holder to go by itself; a holder with a child to end asks for more."""
 

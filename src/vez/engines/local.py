@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 from weakref import ref
 
@@ -26,9 +27,17 @@ _ASK_AGAIN = 0.002
 """Seconds until one who could not be told whether its wait closes a cycle asks again."""
 _LONG_ENOUGH = 0.1
 """Seconds that a request must have for a moment of them (`soon`) not to matter."""
+_LOOK = 0.01
 _DOORWAY = 0.01
 """Seconds that a request which does not want to wait gives the doorway, where nobody stays for more than
 microseconds."""
+
+
+def give_grace(milliseconds: int, gone: Callable[[], bool]) -> None:
+    """Wait until a broken holder has gone, or its grace is over. That is bounded, so looking now and then is enough."""
+    end = time.monotonic() + milliseconds / 1000
+    while time.monotonic() < end and not gone():
+        time.sleep(_LOOK)
 
 
 class Waiting(Holding, Protocol):

@@ -17,7 +17,7 @@ from weakref import ref
 
 from vez.engines import handles
 from vez.engines.base import Break, Contestant, Inspection, Kind, Leader, Place, Request
-from vez.engines.local import LocalEngine, Waiting
+from vez.engines.local import LocalEngine, Waiting, give_grace
 from vez.engines.owners import NOBODY, Owner
 from vez.engines.stuck import Stuck, combined
 from vez.errors import Deadlock, Misuse
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from vez.engines.owners import Entry
 
 _MEMORY = 0.2
-_POLL = 0.005
 
 
 class Bell:
@@ -348,7 +347,7 @@ class MemoryEngine(LocalEngine):
             queue.breaks.append(record)
             for member in inside:
                 member.lose("it was broken by force")
-        self._wait_for(inside)
+        give_grace(max(m.request.grace_ms for m in inside), lambda: all(m.gone for m in inside))
         with self.space.lock:
             for member in inside:
                 member.end()
@@ -356,13 +355,6 @@ class MemoryEngine(LocalEngine):
                 queue.settle()
             queue.wake()
             return record
-
-    @staticmethod
-    def _wait_for(holders: list[MemoryContender]) -> None:
-        """Give each holder the grace that it asked for. It is bounded, so looking now and then is enough."""
-        end = time.monotonic() + max(holder.request.grace_ms for holder in holders) / 1000
-        while time.monotonic() < end and not all(holder.gone for holder in holders):
-            time.sleep(_POLL)
 
     def observe(self, name: str, seconds: float | None = None) -> Iterator[Leader | None]:
         queue, changed = self.space.queue("election", name), Bell()

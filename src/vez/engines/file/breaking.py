@@ -22,6 +22,7 @@ from vez.engines.file import elections
 from vez.engines.file.elections import leads
 from vez.engines.file.layout import BROKEN, BROKEN_AT, HELD, LEADER, LEADER_AT, OBSERVING, REVOKED_AT, WAITING, store
 from vez.engines.file.tickets import Gone, Slot, TicketFile, doorway, ended
+from vez.engines.local import give_grace
 from vez.errors import EngineUnavailable
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
 RECORDS = "breaks.jsonl"
 _MAX_BYTES = 1 << 20
-_POLL = 0.02
 
 
 def break_lock(engine: FileEngine, name: str, reason: str, kind: Kind) -> Break | None:
@@ -97,11 +97,9 @@ def _entitled(living: list[Slot], limit: int) -> list[Slot]:
 
 
 def _wait_for(file: TicketFile, handle: int, holders: list[Slot]) -> None:
-    """Give each holder the grace that it asked for, unless it is gone and only what it has started keeps its byte. The
-    grace is bounded, so looking now and then is enough."""
-    end = time.monotonic() + max(slot.grace_ms for slot in holders) / 1000
-    while time.monotonic() < end and any(file.alive(handle, slot.ticket) and not ended(slot) for slot in holders):
-        time.sleep(_POLL)
+    """Give each holder the grace that it asked for, unless it is gone and only what it has started keeps its byte."""
+    grace = max(slot.grace_ms for slot in holders)
+    give_grace(grace, lambda: not any(file.alive(handle, slot.ticket) and not ended(slot) for slot in holders))
 
 
 def _void(file: TicketFile, handle: int, below: int) -> None:

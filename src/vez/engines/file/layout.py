@@ -22,6 +22,7 @@ from functools import lru_cache
 from mmap import mmap
 from pathlib import Path
 
+from vez.engines.base import MAX_LABEL
 from vez.errors import CorruptState
 
 MAGIC = b"VEZTURN1"
@@ -58,7 +59,7 @@ WAITS_IN_SLOT = 40
 WAITS = struct.Struct("<Q")
 GRANTED_IN_SLOT = 24
 STATE_IN_SLOT = 68
-LABEL_BYTES = 48
+LABEL_BYTES = MAX_LABEL
 
 FREE, WAITING, HELD, LEAVING, OBSERVING = 0, 1, 2, 3, 4
 
