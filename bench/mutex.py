@@ -18,10 +18,10 @@ from typing import NamedTuple
 
 from bench.by_hand import BY_HAND, play
 from vez.algorithms import ALGORITHMS
-from vez.analysis import compare_mutex
 from vez.core import Mutex
 from vez.sim import Scenario, Simulation
 from vez.sim.scenario import Workload
+from vez.study.compare import mutex as compare_mutex
 
 N = 100
 MESSAGES = 60_000

@@ -12,10 +12,10 @@ import pytest
 
 from vez import draw
 from vez.core.trace import Crashed, Delivered, Elected, Entered, Fired, Paused, Sent, Status, Trace, Wrote
-from vez.lab import load_algorithm
-from vez.lab.report import Report, disappointments, run_and_report
 from vez.properties import History
 from vez.sim.scenario import load
+from vez.study import load_algorithm
+from vez.study.report import Report, disappointments, run_and_report
 
 FOLDER = Path(__file__).parent.parent / "scenarios"
 FILES = sorted(FOLDER.glob("*.toml"))

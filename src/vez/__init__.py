@@ -2,26 +2,27 @@
 
 Who may import whom (`tests/test_architecture.py` holds it):
 
-    errors                                     nothing
-    core        the words of a protocol        errors
-    algorithms  the catalogue                  core, errors
-    properties  judges of traces               core, errors
-    draw        pictures of traces             core, properties, errors
-    sim         virtual time and faults        core, errors
-    threads     programs over shared memory    errors
-    check       every interleaving             core, properties, sim, threads, errors
-    detectors   who is silent for too long     errors
-    zoo         plausible mistakes             algorithms, core, sim, errors
-    analysis    quorum, timeout, comparisons   algorithms, core, properties, sim, errors
-    lab         runs, sweeps, shrinking        all of the above
-    engines     where turns are kept           errors
-    client      locks and leaders, threads     engines, errors
-    aio         the same for tasks             engines, errors
-    fence       guards of the protected side   errors
-    testing     conformance and fixtures       client, aio, engines, errors
-    torture     real processes, real faults    client, engines, core, properties, errors
-    cli         the command line               all of the above
-    demo        `make demo`                    all of the above
+    errors                                       nothing
+    core        the words of a protocol          errors
+    algorithms  the catalogue                    core, errors
+    detectors   failure detectors                errors
+    sim         virtual time and faults          core, detectors, errors
+    zoo         plausible mistakes               algorithms, core, sim, errors
+    properties  judges of traces                 core, errors
+    draw        pictures of traces, charts       core, properties, errors
+    threads     programs over shared memory      errors
+    check       every interleaving               core, properties, sim, threads, errors
+    study       runs, sweeps, shrinking,         all of the above
+                comparisons, quorum, timeout
+    engines     where turns are kept             errors
+    turns       requests, grants, the clients    engines, errors
+    aio         public name of the async client  turns
+    fence       guards of the protected side     errors
+    testing     conformance suite, fixtures      turns, engines, errors
+    torture     real processes, real faults      turns, engines, core, properties, errors
+    supervise   commands while a lock is held    turns, engines, errors
+    cli         the command line                 all of the above
+    demo        `make demo`                      all of the above
 """
 
 from __future__ import annotations
@@ -31,7 +32,6 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from vez import aio
-    from vez.client import Client, Grant, Leadership, Lock, connect, lock
     from vez.errors import (
         AlreadyHeld,
         CorruptState,
@@ -42,11 +42,12 @@ if TYPE_CHECKING:
         StaleToken,
         VezError,
     )
+    from vez.turns.client import Client, Grant, Leadership, Lock, connect, lock
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "vez.client": ("Client", "Grant", "Leadership", "Lock", "connect", "lock"),
+    "vez.turns.client": ("Client", "Grant", "Leadership", "Lock", "connect", "lock"),
     "vez.errors": (
         "AlreadyHeld", "CorruptState", "Deadlock", "EngineUnavailable", "LockTimeout", "OwnershipLost", "StaleToken",
         "VezError",

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from vez.algorithms import find
 from vez.core.trace import Sent, Status
-from vez.lab.report import Report, run_and_report
 from vez.properties import History
 from vez.sim.scenario import load
+from vez.study.report import Report, run_and_report
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from vez.check.model import Model, State
+from vez.check.model.semantics import Model, State
 
 
 class Naive(NamedTuple):

@@ -9,9 +9,9 @@ from tests.check.models import ChangRobertsTla, LamportMutex
 
 from vez.algorithms import find
 from vez.check import Configuration
-from vez.check.configuration import FOREVER
-from vez.check.model import Model
-from vez.check.search import Search
+from vez.check.model.configuration import FOREVER
+from vez.check.model.semantics import Model
+from vez.check.search.breadth_first import Search
 from vez.core.assumptions import Property
 from vez.core.process import Process
 from vez.sim.scenario import Network, Scenario

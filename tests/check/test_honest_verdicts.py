@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from vez.check import Configuration, check
-from vez.check.interleavings import explore
+from vez.check.threads.interleavings import explore
 from vez.core import Io, Message, Mutex, Property
 from vez.core.assumptions import Assumption
 from vez.errors import Misuse

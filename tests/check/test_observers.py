@@ -10,9 +10,9 @@ from tests.check.test_search import configuration
 
 from vez.algorithms import find
 from vez.check import Configuration, check
-from vez.check.model import Model, Step
-from vez.check.observers import Fence, Watch
-from vez.check.path import Path, Replay
+from vez.check.model.observers import Fence, Watch
+from vez.check.model.path import Path, Replay
+from vez.check.model.semantics import Model, Step
 from vez.cli.app import run
 from vez.core.assumptions import Property
 from vez.errors import Misuse

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.check.test_search import configuration
 
-from vez.check.model import Model, State, Step
-from vez.check.order import NOTHING_YET, Order
+from vez.check.model.semantics import Model, State, Step
+from vez.check.reduce.order import NOTHING_YET, Order
 
 
 @pytest.mark.parametrize("name", ["dolev-klawe-rodeh", "chang-roberts", "ring-collect"])

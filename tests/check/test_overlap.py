@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 from tests.check.test_search import configuration
 
-from vez.check import Limits, check, graph, packed, search
-from vez.check.graph import Graph
-from vez.check.model import Model
-from vez.check.overlap import Overlap
-from vez.check.search import Search
+from vez.check import Limits, check
+from vez.check.liveness import graph
+from vez.check.liveness.graph import Graph
+from vez.check.model.semantics import Model
+from vez.check.search import breadth_first as search
+from vez.check.search import packed
+from vez.check.search.breadth_first import Search
+from vez.check.search.overlap import Overlap
 from vez.core.assumptions import Property
 
 CASES: list[tuple[str, int, dict[str, Any], bool]] = [

@@ -10,11 +10,11 @@ from tests.check.test_search import configuration
 from vez.algorithms import find
 from vez.algorithms.mutex.coordinator import Coordinator
 from vez.check import Configuration, check
-from vez.check.graph import Graph
-from vez.check.liveness import Liveness
-from vez.check.model import Model, State
-from vez.check.search import Search
-from vez.check.symmetry import Symmetry
+from vez.check.liveness.graph import Graph
+from vez.check.liveness.lassos import Liveness
+from vez.check.model.semantics import Model, State
+from vez.check.reduce.symmetry import Symmetry
+from vez.check.search.breadth_first import Search
 from vez.core import Assumption, Election, Io, Message, Mutex, Ring
 from vez.core.assumptions import Property
 from vez.errors import Misuse

@@ -6,11 +6,11 @@ import pytest
 from tests.check.test_reduction import ends_of
 
 from vez.check import Configuration, Limits
-from vez.check.graph import Graph
-from vez.check.liveness import Liveness
-from vez.check.model import Model
-from vez.check.observers import Watch
-from vez.check.search import Search
+from vez.check.liveness.graph import Graph
+from vez.check.liveness.lassos import Liveness
+from vez.check.model.observers import Watch
+from vez.check.model.semantics import Model
+from vez.check.search.breadth_first import Search
 from vez.core import Election, Io, Message, Parameter, Ring
 from vez.core.assumptions import Property
 from vez.sim.scenario import Network, Scenario

@@ -11,11 +11,11 @@ from tests.check import naive
 
 from vez.algorithms import find
 from vez.check import Budget, Configuration, Limits
-from vez.check.graph import Graph
-from vez.check.model import Model
-from vez.check.observers import Watch
-from vez.check.packed import Packed
-from vez.check.search import Search
+from vez.check.liveness.graph import Graph
+from vez.check.model.observers import Watch
+from vez.check.model.semantics import Model
+from vez.check.search.breadth_first import Search
+from vez.check.search.packed import Packed
 from vez.core.assumptions import Property
 from vez.sim.scenario import Elect, Network, Scenario
 

@@ -11,7 +11,7 @@ from vez.algorithms import ALGORITHMS, find
 from vez.algorithms.mutex.coordinator import Coordinator
 from vez.algorithms.mutex.token_ring import TokenRing
 from vez.check import Budget, Configuration, Limits, Report, check
-from vez.check.configuration import FOREVER
+from vez.check.model.configuration import FOREVER
 from vez.core import Io, Message, Mutex, Parameter, Property
 from vez.core.assumptions import Assumption
 from vez.core.trace import Entered

@@ -18,8 +18,8 @@ from vez.core.trace import (
     Trusted,
     Wanted,
 )
-from vez.lab.exhibit import Exhibit, exhibit
 from vez.sim.scenario import Elect, Network, Want
+from vez.study.exhibit import Exhibit, exhibit
 from vez.zoo import ZOO
 
 STEPS = (Asked, Crashed, Delivered, Fired, Left, Lost, Recovered, Suspected, Trusted, Wanted)

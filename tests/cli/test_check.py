@@ -91,7 +91,7 @@ def test_ctrl_c_among_the_loops_keeps_what_the_search_has_found(
     def interrupt(self: object, name: str) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("vez.check.liveness.Liveness._failing_loop", interrupt)
+    monkeypatch.setattr("vez.check.liveness.lassos.Liveness._failing_loop", interrupt)
     code, found = ask(capsys, "check", "token-ring", "--requests", "forever")
     assert (code, found["complete"], found["stopped"]) == (0, False, "by Ctrl-C")
     assert found["properties"]["exclusion"]["status"] == "holds"

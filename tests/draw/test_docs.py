@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from vez.draw import limits
+from vez.draw.trace import limits
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "pictures.md"
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from vez.draw import FORMATS, html
-from vez.draw.steps import steps
+from vez.draw.trace.steps import steps
 
 from .browser import Page, look, open_page
 from .hostile import hostile

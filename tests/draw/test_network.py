@@ -13,8 +13,8 @@ from vez.algorithms import find
 from vez.core.trace import Crashed, Header, Trace, Viewed
 from vez.core.view import View
 from vez.draw import html, text
-from vez.draw.network import Network, network
-from vez.draw.stress import lay_out
+from vez.draw.trace.network import Network, network
+from vez.draw.trace.stress import lay_out
 from vez.properties import judge
 from vez.properties.verdict import Verdict
 from vez.sim import Scenario, simulate
@@ -228,7 +228,7 @@ def test_more_than_can_be_drawn_is_said(chromium: str, tmp_path: Path) -> None:
 
 
 def test_every_language_has_every_word() -> None:
-    source = (Path(__file__).parents[2] / "src/vez/draw/player/strings.js").read_text(encoding="utf-8")
+    source = (Path(__file__).parents[2] / "src/vez/draw/trace/player/strings.js").read_text(encoding="utf-8")
     tables = source.partition("const asked")[0].partition("  pt: {")
     assert tables[1]
     english, portuguese = (set(words_of(table)) for table in (tables[0], tables[2]))

@@ -9,8 +9,8 @@ import pytest
 
 from vez.core.trace import Delivered, Header, Sent, Trace
 from vez.draw import svg
-from vez.draw.layout import Picture
-from vez.draw.scale import Scale
+from vez.draw.trace.layout import Picture
+from vez.draw.trace.scale import Scale
 
 from .hostile import hostile
 from .traces import SCENARIOS, run

@@ -10,7 +10,7 @@ import pytest
 
 from vez.core.trace import Crashed, Delivered, Header, Recovered, Sent, Trace
 from vez.draw import text
-from vez.draw.canvas import cells
+from vez.draw.trace.canvas import cells
 
 from .hostile import hostile
 from .traces import SCENARIOS, run

@@ -22,8 +22,8 @@ from vez import aio
 from vez.engines.file.elections import Candidate
 from vez.engines.memory import MemoryContender
 from vez.errors import AlreadyHeld, CorruptState, Misuse
-from vez.grants import REMEMBERED
 from vez.testing import eventually
+from vez.turns.grants import REMEMBERED
 
 _spaces = count()
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from vez.check.interleavings import Found, explore
+from vez.check.threads.interleavings import Found, explore
 from vez.cli.check_threads import load_program, mermaid, wait_for
 from vez.errors import BadDeclaration, HandlerFailed, ProtocolBug, UnknownName
 from vez.threads import Lock, Program, acquire, add, get, read, release, write

@@ -9,10 +9,10 @@ from click.testing import CliRunner
 
 from vez.cli.app import app, run
 from vez.core.trace import Sent
-from vez.lab import load_algorithm, sweep
-from vez.lab.exhibit import SEEDS, Exhibit, catch, exhibit, source
-from vez.lab.search import first_break
 from vez.properties import Status
+from vez.study import load_algorithm, sweep
+from vez.study.exhibit import SEEDS, Exhibit, catch, exhibit, source
+from vez.study.search import first_break
 from vez.zoo import ZOO, find_specimen
 
 

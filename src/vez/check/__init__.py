@@ -8,7 +8,7 @@ if find_spec("numpy") is None:
     raise MissingPart("the checker needs NumPy, which is not installed", hint="pip install 'vez[check]'")
 
 from vez.check.checker import Counterexample, Report, check
-from vez.check.configuration import Budget, Configuration
-from vez.check.search import Limits, Progress
+from vez.check.model.configuration import Budget, Configuration
+from vez.check.search.breadth_first import Limits, Progress
 
 __all__ = ["Budget", "Configuration", "Counterexample", "Limits", "Progress", "Report", "check"]

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import msgspec
 
-from vez.check.configuration import Configuration
-from vez.check.liveness import LIVENESS, Failure, Liveness
-from vez.check.model import Model
-from vez.check.observers import KINDS, Watch
-from vez.check.path import UNFAITHFUL, CannotReplay, Path, Replay, describe, walk
-from vez.check.search import Limits, Progress, Search
+from vez.check.liveness.lassos import LIVENESS, Failure, Liveness
+from vez.check.model.configuration import Configuration
+from vez.check.model.observers import KINDS, Watch
+from vez.check.model.path import UNFAITHFUL, CannotReplay, Path, Replay, describe, walk
+from vez.check.model.semantics import Model
+from vez.check.search.breadth_first import Limits, Progress, Search
 from vez.core.assumptions import Property
 from vez.core.trace import Trace
 from vez.errors import Misuse, UnknownName

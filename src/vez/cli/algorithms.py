@@ -12,8 +12,8 @@ from vez.algorithms import ALGORITHMS
 from vez.cli.output import console, print_json
 from vez.core import guards
 from vez.core.process import PARAMETER, Process, marked
-from vez.lab import load_algorithm
-from vez.lab.headers import header
+from vez.study import load_algorithm
+from vez.study.headers import header
 
 
 @click.command(short_help="What exists.")

@@ -9,8 +9,8 @@ import click
 import msgspec
 
 from vez.cli.engine import engine_url
-from vez.client import connect
 from vez.engines.base import Kind
+from vez.turns.client import connect
 
 
 @click.command("break", short_help="Take a lock from its holder by force; recorded.")

@@ -9,8 +9,8 @@ import click
 
 from vez.cli.output import write_file
 from vez.draw.chart import Chart
-from vez.draw.chart_svg import svg
-from vez.draw.chart_text import text
+from vez.draw.chart.svg import svg
+from vez.draw.chart.text import text
 
 output_option = click.option(
     "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the chart to a file, as SVG."

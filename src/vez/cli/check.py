@@ -11,7 +11,7 @@ from rich.markup import escape
 
 from vez import draw
 from vez.check import Budget, Configuration, Counterexample, Limits, Progress, Report, check
-from vez.check.configuration import FOREVER
+from vez.check.model.configuration import FOREVER
 from vez.cli.app import EXIT_BROKEN
 from vez.cli.check_threads import check_threads
 from vez.cli.options import ASSIGNMENT, EDGES, ELECT, IDS, WANT
@@ -20,9 +20,9 @@ from vez.cli.progress import Line
 from vez.core.assumptions import Assumption
 from vez.core.topology import TOPOLOGIES
 from vez.errors import Misuse
-from vez.lab import load_algorithm
-from vez.lab.report import report as report_run
 from vez.sim.scenario import Network, Scenario, dumps
+from vez.study import load_algorithm
+from vez.study.report import report as report_run
 
 MAX_STATES = 100_000_000
 MAX_MEMORY_MB = 4096

@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from vez.check.interleavings import Found, explore
-from vez.check.threads import Turn
+from vez.check.threads.interleavings import Found, explore
+from vez.check.threads.machine import Turn
 from vez.cli.app import EXIT_BROKEN
 from vez.cli.output import PIPE_WIDTH, SUFFIXES, console, print_json, write_file
 from vez.cli.progress import Line

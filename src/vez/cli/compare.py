@@ -11,14 +11,15 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
-from vez.analysis import compare_election, compare_mutex
-from vez.analysis.figure import Figure, Metric, Row
 from vez.cli.app import EXIT_BROKEN
 from vez.cli.charts import json_option, show
 from vez.cli.output import console, print_json
 from vez.cli.progress import progress
 from vez.draw.chart import Axis, Chart, Series
 from vez.errors import Misuse, UnknownName
+from vez.study.compare import election as compare_election
+from vez.study.compare import mutex as compare_mutex
+from vez.study.compare.figure import Figure, Metric, Row
 
 KINDS: dict[str, Any] = {"mutex": compare_mutex, "election": compare_election}
 """The module of each kind: `METRICS`, `LEGEND`, `names()`, `compare(name, n)`, `growth(name, ns, step)`, `GROWTH_…`."""

@@ -17,9 +17,9 @@ from vez.cli.options import DELAY
 from vez.cli.output import console, print_json, write_file
 from vez.detectors import Settings
 from vez.errors import CannotWrite, Misuse
-from vez.lab.detection import CONDITIONS, Condition, Quality, assess, candidates
-from vez.lab.detection_curves import count, curves
-from vez.lab.detection_plot import plot
+from vez.study.detection.curves import count, curves
+from vez.study.detection.plot import plot
+from vez.study.detection.quality import CONDITIONS, Condition, Quality, assess, candidates
 
 CURVE_BEATS = 4000
 CURVE_TRIALS = 40

@@ -9,7 +9,7 @@ import msgspec
 
 from vez.cli.engine import engine_url
 from vez.cli.numbers import Number
-from vez.client import connect
+from vez.turns.client import connect
 
 
 @click.command(short_help="Print each new leader of an election.")

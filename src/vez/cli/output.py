@@ -19,9 +19,9 @@ from rich.table import Table
 
 from vez import draw
 from vez.errors import CannotWrite, Misuse
-from vez.lab.report import Report
 from vez.properties import Measurements, Status, Verdict
 from vez.properties.measure import Summary
+from vez.study.report import Report
 
 SUFFIXES = {".txt": "text", ".mmd": "mermaid", ".mermaid": "mermaid", ".md": "mermaid", ".svg": "svg",
             ".html": "html", ".htm": "html"}  # fmt: skip

@@ -8,15 +8,15 @@ from typing import Any
 
 import click
 
-from vez.analysis.exact import parse_chance, plain, scientific
-from vez.analysis.quorum import QuorumRisk, check_quorum, derivation, over_m, risk, smallest_m
-from vez.analysis.quorum_experiment import Experiment, experiment, visible_chance
 from vez.cli.app import EXIT_BROKEN
 from vez.cli.charts import json_option, output_option, say, show
 from vez.cli.output import print_json
 from vez.cli.progress import progress
 from vez.draw.chart import Axis, Chart, Mark, Series
 from vez.errors import Misuse
+from vez.study.quorum.chances import QuorumRisk, check_quorum, derivation, over_m, risk, smallest_m
+from vez.study.quorum.exact import parse_chance, plain, scientific
+from vez.study.quorum.experiment import Experiment, experiment, visible_chance
 
 
 @click.command(short_help="How large must a quorum be, when coordinators may forget?")

@@ -8,12 +8,13 @@ from collections.abc import Callable
 import click
 
 from vez import aio
-from vez.cli.child import Child
-from vez.cli.engine import Outer, engine_url, refuse_outer, with_mine
+from vez.cli.engine import engine_url
 from vez.cli.numbers import Number
 from vez.cli.waiting import Teller
 from vez.engines.base import Kind
 from vez.errors import LockTimeout, Misuse, OwnershipLost
+from vez.supervise.child import Child
+from vez.supervise.nested import Outer, refuse_outer, with_mine
 
 EXIT_BUSY = 75
 _MARGIN = 1.0

@@ -11,7 +11,7 @@ from vez.cli.app import EXIT_BROKEN
 from vez.cli.output import diagram_format, print_diagram, print_json, print_report
 from vez.core import trace as traces
 from vez.errors import Misuse
-from vez.lab.report import report
+from vez.study.report import report
 
 
 @click.command(short_help="Judge, measure and draw a saved trace.")

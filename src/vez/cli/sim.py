@@ -19,9 +19,9 @@ from vez.cli.sim_without import run_without
 from vez.core.assumptions import Assumption
 from vez.core.topology import TOPOLOGIES
 from vez.errors import Misuse
-from vez.lab import load_algorithm, shrink
-from vez.lab.report import Report, disappointments, run_and_report
 from vez.sim.scenario import DETECTORS, Expect, Scenario, beside, dumps
+from vez.study import load_algorithm, shrink
+from vez.study.report import Report, disappointments, run_and_report
 
 
 class SimCommand(click.Command):

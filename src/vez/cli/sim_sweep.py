@@ -14,11 +14,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from vez.cli.app import EXIT_BROKEN
 from vez.cli.output import console, counted, print_json
 from vez.errors import Misuse
-from vez.lab import load_algorithm, sweep
-from vez.lab.sweep import Sweep
 from vez.sim.delays import parse_delay
 from vez.sim.scenario import DEFAULT_DELAY, Expect, Scenario
 from vez.sim.setup import DEFAULT_N
+from vez.study import load_algorithm, sweep
+from vez.study.sweep import Sweep
 
 _DROPPED = {"--runs": 1, "--jobs": 1, "--seed": 1, "--delay": 1, "--shrink": 1, "--json": 0}
 """The options of a sweep that its single runs do not take, with the number of their values."""

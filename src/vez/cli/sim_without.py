@@ -15,11 +15,11 @@ from vez.cli.app import EXIT_BROKEN
 from vez.cli.output import console, diagram_format, print_diagram, print_json, write_file
 from vez.core.assumptions import Assumption
 from vez.errors import Misuse
-from vez.lab import load_algorithm
-from vez.lab.report import run_and_report
-from vez.lab.search import Break
-from vez.lab.switches import SEEDS, shortest_break
 from vez.sim.scenario import Scenario, beside, dumps
+from vez.study import load_algorithm
+from vez.study.report import run_and_report
+from vez.study.search import Break
+from vez.study.switches import SEEDS, shortest_break
 
 _TAKEN = {
     "algorithm", "n", "parameters", "runs", "without", "shrink_to", "diagram", "output", "trace_file", "as_json",

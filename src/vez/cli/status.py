@@ -14,10 +14,10 @@ from vez.cli.engine import engine_url
 from vez.cli.numbers import Number
 from vez.cli.output import console
 from vez.cli.waiting import duration
-from vez.client import Client, connect
 from vez.engines.base import Contestant, Inspection, Kind
 from vez.engines.names import check_name
 from vez.errors import CorruptState, EngineUnavailable, Misuse
+from vez.turns.client import Client, connect
 
 EXIT_DAMAGED = CorruptState.exit_code
 KINDS: tuple[Kind, ...] = ("lock", "semaphore", "election")

@@ -8,15 +8,15 @@ from pathlib import Path
 import click
 import msgspec
 
-from vez.analysis.loopback import measure_loopback
-from vez.analysis.silence import MAX_BYTES, DelayTail, Silence, parse_samples, read_samples
-from vez.analysis.timeout import TimeoutChoice, best_timeout, check_costs, curve, in_words
 from vez.cli.charts import json_option, output_option, say, show
 from vez.cli.output import print_json
 from vez.cli.progress import progress
 from vez.draw.chart import Axis, Chart, Mark, Series
 from vez.errors import Misuse
 from vez.sim import parse_delay
+from vez.study.timeout.choice import TimeoutChoice, best_timeout, check_costs, curve, in_words
+from vez.study.timeout.loopback import measure_loopback
+from vez.study.timeout.silence import MAX_BYTES, DelayTail, Silence, parse_samples, read_samples
 
 
 @click.command(short_help="How long to wait before the silent are taken for dead?")

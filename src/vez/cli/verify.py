@@ -14,8 +14,8 @@ from vez.cli.app import EXIT_BROKEN
 from vez.cli.output import console, print_json, write_file
 from vez.cli.progress import Line
 from vez.errors import CannotWrite, Misuse
-from vez.lab.verdict_page import Album, markdown
-from vez.lab.verify import Row, to_json, verify
+from vez.study.verify.matrix import Row, to_json, verify
+from vez.study.verify.page import Album, markdown
 
 MAX_STATES = 3_000_000
 """For each world; the whole catalogue then takes some minutes."""

@@ -11,7 +11,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 
 from vez.cli.output import console, print_diagram, print_json
-from vez.lab.exhibit import Exhibit, exhibit, source
+from vez.study.exhibit import Exhibit, exhibit, source
 from vez.zoo import ZOO, Specimen, find_specimen
 
 

@@ -15,10 +15,10 @@ from rich.panel import Panel
 
 from vez import draw
 from vez.cli.output import console, write_file
-from vez.lab import load_algorithm
-from vez.lab.report import Report, run_and_report
 from vez.properties import Status
 from vez.sim.scenario import Crash, Elect, Pause, Scenario, Want
+from vez.study import load_algorithm
+from vez.study.report import Report, run_and_report
 
 FOLDER = Path("demo-out")
 NEXT = (

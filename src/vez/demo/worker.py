@@ -9,8 +9,8 @@ import sys
 import time
 from pathlib import Path
 
-from vez.client import Client, connect
 from vez.torture.record import Recorder, Register
+from vez.turns.client import Client, connect
 
 INSIDE_S = 0.12
 PAUSE_S = 0.05

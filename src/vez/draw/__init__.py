@@ -6,10 +6,10 @@ Imports `vez.core` and `vez.properties` only.
 
 from collections.abc import Callable
 
-from vez.draw.html import html
-from vez.draw.mermaid import mermaid
-from vez.draw.svg import svg
-from vez.draw.text import text
+from vez.draw.trace.html import html
+from vez.draw.trace.mermaid import mermaid
+from vez.draw.trace.svg import svg
+from vez.draw.trace.text import text
 
 FORMATS: dict[str, Callable[..., str]] = {"text": text, "mermaid": mermaid, "svg": svg, "html": html}
 

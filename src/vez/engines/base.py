@@ -1,6 +1,6 @@
 """What every engine offers, and the values that go in and out.
 
-The client (`vez.client`, `vez.aio`) knows nothing of files and sockets; an engine knows nothing of context
+The client (`vez.turns.client`, `vez.aio`) knows nothing of files and sockets; an engine knows nothing of context
 managers. Between them: a `Request` goes in, a `Holding` comes out, or one of the errors of `vez.errors`.
 Engines of one machine share the two pumps of `vez.engines.local`; engines over a network write their own.
 """

@@ -11,8 +11,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from vez import aio
-from vez.client import Client, connect
 from vez.engines.base import Inspection, Kind
+from vez.turns.client import Client, connect
 
 PATIENCE = 20.0
 """Seconds after which a test gives up; far beyond anything that a loaded machine needs."""

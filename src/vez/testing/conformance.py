@@ -378,7 +378,7 @@ class ElectionConformance(Base):
             leadership.check()
 
     def test_observers_see_every_leader_who_stays(self, actor: Make, url: str) -> None:
-        from vez.client import connect
+        from vez.turns.client import connect
 
         one, other = actor(), actor()
         with connect(url) as client:

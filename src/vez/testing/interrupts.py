@@ -20,9 +20,9 @@ from typing import Any
 
 import pytest
 
-from vez.client import Client, Lock, connect
 from vez.engines.base import Kind
 from vez.errors import LockTimeout
+from vez.turns.client import Client, Lock, connect
 
 _MOST = 5000
 """Points at most: a request that has more goes round in circles."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from vez.client import Client
+    from vez.turns.client import Client
 
 _numbers = count(1)
 
@@ -63,7 +63,7 @@ class Turns:
 @pytest.fixture
 def vez_turns(monkeypatch: pytest.MonkeyPatch) -> Iterator[Turns]:
     """An engine in memory, which is also the default one of `vez.lock` during the test."""
-    from vez import client as clients
+    from vez.turns import client as clients
 
     url = f"memory:pytest-{next(_numbers)}"
     monkeypatch.setenv("VEZ_URL", url)

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from vez.client import Client, connect
 from vez.engines.base import Kind
 from vez.testing.actors import eventually
 from vez.testing.workers import PATIENCE, Worker
+from vez.turns.client import Client, connect
 
 Hire = Callable[[], Worker]
 

@@ -8,8 +8,8 @@ import subprocess
 import sys
 import time
 
-from vez.client import Client, Grant, connect
 from vez.errors import VezError
+from vez.turns.client import Client, Grant, connect
 
 
 def say(*words: object) -> None:

@@ -12,10 +12,10 @@ import time
 from pathlib import Path
 from types import FrameType
 
-from vez.client import Client, Grant, connect
 from vez.engines.base import Place
 from vez.errors import LockTimeout
 from vez.torture.record import Recorder, Register
+from vez.turns.client import Client, Grant, connect
 
 _FORK = 0.02
 """The chance of a fork while inside."""

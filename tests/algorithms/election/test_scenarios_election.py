@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from vez.core.trace import Elected, Sent, Status, Suspected
-from vez.lab import load_algorithm
-from vez.lab.report import run_and_report
 from vez.properties import History
 from vez.sim.scenario import load
+from vez.study import load_algorithm
+from vez.study.report import run_and_report
 
 FOLDER = Path(__file__).parents[3] / "scenarios"
 

@@ -1,0 +1,5 @@
+"""vez for asyncio: the same names and the same behaviour as `vez`, awaited."""
+
+from vez.turns.aio import Client, Election, Grant, Leadership, Lock, connect, lock
+
+__all__ = ["Client", "Election", "Grant", "Leadership", "Lock", "connect", "lock"]

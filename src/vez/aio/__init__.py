@@ -1,5 +1,0 @@
-"""vez for asyncio: the same names and the same behaviour as `vez`, awaited."""
-
-from vez.aio.client import Client, Election, Grant, Leadership, Lock, connect, lock
-
-__all__ = ["Client", "Election", "Grant", "Leadership", "Lock", "connect", "lock"]

@@ -1,0 +1,78 @@
+"""Causality: what every process and every message knows of the requests that were made.
+
+`request_order` speaks of happened-before, which no state of an algorithm shows. So for this property alone a
+machine is used whose processes carry, beside their fields, how many requests of each process happened before now
+(Lamport, CACM 21(7), 1978; Mattern's vectors, counting requests only), and whose messages carry what their sender
+knew. Handlers see neither. As in `vez.properties.causality`, a crash makes nobody forget what happened before it,
+and word of the failure detector is no message.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from vez.check.model.configuration import FOREVER, Configuration
+from vez.check.model.local import Event, Local, Machine, Transition
+from vez.core.message import Message
+from vez.errors import Misuse
+
+Known = tuple[int, ...]
+"""By place: how many requests of that process happened before."""
+
+
+class Stamped(NamedTuple):
+    """A message and what its sender knew."""
+
+    message: Message
+    known: Known
+
+
+def bare(message: Message | Stamped) -> Message:
+    """The message as the algorithm sent it."""
+    return message.message if isinstance(message, Stamped) else message
+
+
+class CausalMachine(Machine):
+    """Processes that remember, and messages that say, which requests happened before."""
+
+    def __init__(self, configuration: Configuration) -> None:
+        if FOREVER in configuration.requests.values():
+            raise Misuse(
+                "request_order counts the requests, so that requests without end have endless states",
+                hint="say how often each wants in: --requests 2",
+            )
+        super().__init__(configuration)
+        self._nothing: Known = (0,) * len(configuration.ids)
+        self._place = {process: place for place, process in enumerate(configuration.ids)}
+        self._reactions: dict[tuple[int, Local, Event], tuple[Transition, ...]] = {}
+
+    def initial(self, process: int) -> tuple[Transition, ...]:
+        return tuple(_stamped(outcome, self._nothing) for outcome in super().initial(process))
+
+    def react(self, process: int, local: Local, event: Event) -> tuple[Transition, ...]:
+        known = local.known
+        if event[0] == "deliver":
+            kind, sender, message = event
+            known = tuple(map(max, known, message.known))
+            event = (kind, sender, message.message)
+        elif event[0] == "want":
+            place = self._place[process]
+            known = (*known[:place], known[place] + 1, *known[place + 1 :])
+        outcomes = self._reaction(process, local._replace(known=()), event)
+        return tuple(_stamped(outcome, known) for outcome in outcomes)
+
+    def _reaction(self, process: int, local: Local, event: Event) -> tuple[Transition, ...]:
+        """What the handler does, which does not depend on what is known."""
+        key = (process, local, event)
+        found = self._reactions.get(key)
+        if found is None:
+            found = self._reactions[key] = super().react(process, local, event)
+        return found
+
+
+def _stamped(outcome: Transition, known: Known) -> Transition:
+    return outcome._replace(
+        local=outcome.local._replace(known=known),
+        sends=tuple((to, Stamped(message, known)) for to, message in outcome.sends),
+        visible=tuple((*seen, known) if seen[0] == "want" else seen for seen in outcome.visible),
+    )

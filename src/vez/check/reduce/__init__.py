@@ -1,0 +1,1 @@
+"""Which states can be skipped: partial-order and symmetry reduction."""

@@ -1,0 +1,248 @@
+"""Commute: whether an event of a process may come first, whatever the process does or hears before it.
+
+Two events of one process commute in a local state if both orders are possible and lead to the same local state, the
+same messages on every channel and the same visible acts. Being asked to hold an election and hearing of one often do.
+What a process may do before the preferred event is overestimated: its other events, and the messages that were ever
+seen on the channels to it: in any order, or as `order` says where a single channel that keeps the order leads to it.
+In all local states that can be reached so, met or not, the preferred event must be possible, invisible, and commute
+with the others.
+
+The messages are learnt from the search. What was not counted on is tried in all that was settled before; only if
+something does not hold any more must the search begin again. That is enough: of all steps that send something
+unforeseen take one that comes first. All that leads to it was foreseen, so the reduced search takes that step too, for
+what is reordered sends the same messages in the same order on every channel.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from vez.check.model.local import Event, Transition
+from vez.check.model.semantics import Model
+from vez.check.reduce.order import NOTHING_YET, Order
+from vez.errors import VezError
+
+MOST_LOCALS = 100
+"""Local states that one question may lead to; with more, the answer is no."""
+
+FREE_CHECKS, STATES_PER_CHECK = 4_000, 32
+"""A pair of events costs as much to compare as some states to search; when too many were, the answer is no."""
+
+Outcome = tuple[int, tuple[tuple[int, tuple[int, ...]], ...], tuple[tuple[object, ...], ...], bool]
+"""The local state after it, what was sent by channel, what could be seen, and whether a property can see it."""
+
+Reached = tuple[int, int]
+"""A local state, and the message that was heard last where that matters."""
+
+
+class Question(NamedTuple):
+    """May this event of a process come first?"""
+
+    place: int
+    local: int
+    event: Event
+
+
+class Answer:
+    """All that was looked at to say yes."""
+
+    def __init__(self) -> None:
+        self.reached: list[Reached] = []
+        self.known: set[Reached] = set()
+        self.tried: list[dict[int, int]] = []  # for each: how many events of each list were tried
+        self.version = -1  # of what was counted on
+
+    def add(self, reached: list[Reached]) -> None:
+        fresh = [found for found in dict.fromkeys(reached) if found not in self.known]
+        self.reached += fresh
+        self.known.update(fresh)
+
+
+class Commuting:
+    """The questions asked, and their answers."""
+
+    def __init__(self, model: Model, channels: frozenset[int], *, ordered: bool = True) -> None:
+        """Not `ordered` under symmetry: the steps of one process are then found in several places."""
+        self.model = model
+        into: list[list[int]] = [[] for _ in range(model.n)]
+        for channel in sorted(channels):
+            into[channel % model.n].append(channel)
+        self._into = into
+        single = [found[0] for found in into if len(found) == 1 and model.fifo and ordered]
+        self.orders = {channel % model.n: Order(model, channel) for channel in single}
+        self._touched = [
+            [order for order in self.orders.values() if place in (order.sender, order.to)] for place in range(model.n)
+        ]
+        self._arriving: dict[int, list[Event]] = {channel: [] for channel in channels}
+        self._counted: set[tuple[int, int]] = set()
+        self._steps: set[tuple[int, int, Event, int]] = set()
+        self._answers: dict[Question, Answer | None] = {}
+        self._memo: dict[tuple[int, int, Event], tuple[Outcome, ...] | None] = {}
+        self._left: float = FREE_CHECKS
+
+    def allow(self, states: int) -> None:
+        """More states were found, so that more questions are worth their time."""
+        self._left += states / STATES_PER_CHECK
+
+    def count_on(self, channel: int, messages: list[int]) -> None:
+        """These messages are seen on a channel."""
+        if channel not in self._arriving:
+            self._arriving[channel] = []
+            self._into[channel % self.model.n].append(channel)
+        who = self.model.ids[channel // self.model.n]
+        for number in messages:
+            if (channel, number) not in self._counted:
+                self._counted.add((channel, number))
+                self._arriving[channel].append(("deliver", who, self.model.messages[number]))
+
+    def count_on_step(self, place: int, before: int, event: Event, transition: Transition) -> None:
+        """A process is seen to take this step."""
+        after = self.model.local_number(transition.local)
+        step = (place, before, event, after)
+        if step not in self._steps:
+            self._steps.add(step)
+            for order in self._touched[place]:
+                order.add(place, before, event, after, transition.sends)
+
+    def stands(self) -> bool:
+        """Whether every yes is still a yes, after what was learnt."""
+        failed = [
+            question
+            for question, answer in self._answers.items()
+            if answer is not None and not self._holds(question, answer)
+        ]
+        self._answers |= dict.fromkeys(failed)
+        return not failed
+
+    def may_come_first(self, place: int, local: int, event: Event) -> bool:
+        """Whether the event commutes with all that the process may do or hear before it."""
+        question = Question(place, local, event)
+        if question not in self._answers:
+            answer = Answer()
+            self._answers[question] = answer if self._left > 0 and self._holds(question, answer) else None
+        return self._answers[question] is not None
+
+    def _holds(self, question: Question, answer: Answer) -> bool:
+        """Try every local state that can be reached, with every event that was not tried in it."""
+        order = self._order(question)
+        version = order.version if order is not None else len(self._counted)
+        if answer.version == version:
+            return True
+        answer.version = version
+        heard = order.heard.get(question.local, ()) if order is not None else (NOTHING_YET,)
+        if not heard:
+            return False
+        answer.add([(question.local, last) for last in heard])
+        turn = 0
+        while turn < len(answer.reached):
+            local, last = answer.reached[turn]
+            others: list[Event] = []
+            if turn == len(answer.tried):
+                own = self._others(question, local)
+                if own is None or len(answer.reached) > MOST_LOCALS:
+                    return False
+                others = own
+                answer.tried.append({})
+            tried = answer.tried[turn]
+            for channel, events in self._deliveries(question, order, last):
+                others += [event for event in events[tried.get(channel, 0) :] if event != question.event]
+                tried[channel] = len(events)
+            for other in others:
+                after = self._commute(question, local, other)
+                if after is None:
+                    return False
+                if order is not None and other[0] == "deliver":
+                    last = self.model.message_number(other[2])
+                answer.add([(number, last) for number in after])
+                last = answer.reached[turn][1]
+            turn += 1
+        return True
+
+    def _order(self, question: Question) -> Order | None:
+        """The order of what the process hears, where it is known and matters."""
+        return self.orders.get(question.place) if question.event[0] != "deliver" else None
+
+    def _deliveries(self, question: Question, order: Order | None, last: int) -> list[tuple[int, list[Event]]]:
+        """What may arrive before the preferred event, by channel. What queues up behind it does not."""
+        if order is not None:
+            return [(NOTHING_YET, order.follows.get(last, []))]
+        event, n = question.event, self.model.n
+        behind = event[1] if event[0] == "deliver" and self.model.fifo else None
+        return [
+            (channel, self._arriving[channel])
+            for channel in self._into[question.place]
+            if self.model.ids[channel // n] != behind
+        ]
+
+    def _others(self, question: Question, local: int) -> list[Event] | None:
+        """The process's own other events; None where the preferred one is not possible, or can be seen."""
+        own = [event for event, _ in self.model.spontaneous(question.place, local)]
+        outcomes = self._react(question.place, local, question.event)
+        if outcomes is None or len(outcomes) != 1 or outcomes[0][3]:
+            return None
+        if question.event[0] != "deliver" and question.event not in own:
+            return None
+        return [event for event in own if event != question.event]
+
+    def _commute(self, question: Question, local: int, other: Event) -> list[int] | None:
+        """The local states after the other event; None if it does not commute with the preferred one."""
+        place, event = question.place, question.event
+        self._left -= 1
+        others, outcomes = self._react(place, local, other), self._react(place, local, event)
+        if others is None or outcomes is None or len(outcomes) != 1:
+            return None
+        first = outcomes[0]
+        if other[0] != "deliver" and other not in [own for own, _ in self.model.spontaneous(place, first[0])]:
+            return None
+        later = self._react(place, first[0], other)
+        if later is None or len(later) != len(others):
+            return None
+        for one, two in zip(others, later, strict=True):
+            last = self._react(place, one[0], event)
+            if last is None or len(last) != 1 or not self._same(one, last[0], first, two):
+                return None
+        return [outcome[0] for outcome in others]
+
+    def _same(self, one: Outcome, then: Outcome, first: Outcome, two: Outcome) -> bool:
+        """Whether the other event and then the preferred one is as the preferred one and then the other."""
+        return (
+            then[0] == two[0]
+            and then[2] == first[2]
+            and one[2] == two[2]
+            and self._sent(one, then) == self._sent(first, two)
+        )
+
+    def _sent(self, one: Outcome, two: Outcome) -> dict[int, tuple[int, ...]]:
+        sent = dict(one[1])
+        for channel, numbers in two[1]:
+            both = (*sent.get(channel, ()), *numbers)
+            sent[channel] = both if self.model.fifo else tuple(sorted(both))
+        return sent
+
+    def _react(self, place: int, local: int, event: Event) -> tuple[Outcome, ...] | None:
+        """What an event does; None where the process cannot take it, which is no fault in a state never met."""
+        key = (place, local, event)
+        if key not in self._memo:
+            machine, cut = self.model.machine, self.model.machine.cut
+            machine.cut = False
+            try:
+                found = machine.react(self.model.ids[place], self.model.locals[local], event)
+                self._memo[key] = None if machine.cut else self._outcomes(place, local, found)
+            except VezError:
+                self._memo[key] = None
+            machine.cut = cut
+        return self._memo[key]
+
+    def _outcomes(self, place: int, before: int, found: tuple[Transition, ...]) -> tuple[Outcome, ...] | None:
+        outcomes = []
+        for transition in found:
+            if transition.bug:
+                return None
+            sent: dict[int, tuple[int, ...]] = {}
+            for to, message in transition.sends:
+                channel = self.model.place[to]
+                sent[channel] = (*sent.get(channel, ()), self.model.message_number(message))
+            after = self.model.local_number(transition.local)
+            shows = self.model.shows(place, before, transition)
+            outcomes.append((after, tuple(sorted(sent.items())), transition.visible, shows))
+        return tuple(outcomes)

@@ -1,0 +1,85 @@
+"""Order: which message may come after which on a channel that keeps the order.
+
+It is read off the local steps that a search has met: the sender's say what it sends after what, the receiver's what it
+may have heard last. Both are sets that only grow. They say more than happens, never less.
+"""
+
+from __future__ import annotations
+
+from vez.check.model.local import Event
+from vez.check.model.semantics import Model
+
+NOTHING_YET = -1
+"""Stands for the message before the first."""
+
+
+class Order:
+    """What one channel was seen to carry."""
+
+    def __init__(self, model: Model, channel: int) -> None:
+        self.model = model
+        sender, self.to = divmod(channel, model.n)
+        self.sender = sender
+        self._who = model.ids[sender]
+        self.follows: dict[int, list[Event]] = {}
+        """By message: the deliveries that may be next."""
+        self.heard: dict[int, list[int]] = {}
+        """By local state of the receiver: what it may have heard last."""
+        self.version = 0
+        """Rises with everything that is learnt."""
+        self._sent: dict[int, list[int]] = {}  # by local state of the sender: what it may have sent last
+        self._sends: dict[int, list[tuple[int, tuple[int, ...]]]] = {}  # its steps: the state after, what was sent
+        self._hears: dict[int, list[tuple[int, int]]] = {}  # the receiver's: the state after, the message or none
+        for _, outcomes in model.starts():
+            start = model.local_number(outcomes[sender].local)
+            self._note_sent(start, self._chain(NOTHING_YET, self._of(outcomes[sender].sends)))
+            self._note_heard(model.local_number(outcomes[self.to].local), NOTHING_YET)
+
+    def add(self, place: int, before: int, event: Event, after: int, sends: tuple[tuple[int, object], ...]) -> None:
+        """Take a local step into account."""
+        if place == self.sender:
+            step = (after, self._of(sends))
+            self._sends.setdefault(before, []).append(step)
+            for last in tuple(self._sent.get(before, ())):
+                self._note_sent(after, self._chain(last, step[1]))
+        if place == self.to:
+            heard = event[0] == "deliver" and event[1] == self._who
+            number = self.model.message_number(event[2]) if heard else NOTHING_YET
+            self._hears.setdefault(before, []).append((after, number))
+            for last in tuple(self.heard.get(before, ())):
+                self._note_heard(after, last if number == NOTHING_YET else number)
+
+    def _of(self, sends: tuple[tuple[int, object], ...]) -> tuple[int, ...]:
+        me = self.model.ids[self.to]
+        return tuple(self.model.message_number(message) for to, message in sends if to == me)
+
+    def _chain(self, last: int, sent: tuple[int, ...]) -> int:
+        for number in sent:
+            event = ("deliver", self._who, self.model.messages[number])
+            following = self.follows.setdefault(last, [])
+            if event not in following:
+                following.append(event)
+                self.version += 1
+            last = number
+        return last
+
+    def _note_sent(self, local: int, last: int) -> None:
+        work = [(local, last)]
+        while work:
+            local, last = work.pop()
+            known = self._sent.setdefault(local, [])
+            if last not in known:
+                known.append(last)
+                work += [(after, self._chain(last, sent)) for after, sent in self._sends.get(local, ())]
+
+    def _note_heard(self, local: int, last: int) -> None:
+        work = [(local, last)]
+        while work:
+            local, last = work.pop()
+            known = self.heard.setdefault(local, [])
+            if last not in known:
+                known.append(last)
+                self.version += 1
+                work += [
+                    (after, last if number == NOTHING_YET else number) for after, number in self._hears.get(local, ())
+                ]

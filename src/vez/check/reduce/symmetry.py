@@ -1,0 +1,217 @@
+"""Symmetry: states that differ only by a renaming of the processes are one state.
+
+An algorithm that compares identifiers for equality alone behaves alike under any renaming; on a ring whose
+processes do not look at identifiers at all, under a rotation. The algorithm declares which, and which of its
+fields hold identifiers; nothing can be inferred. Every new state is replaced by the smallest of its renamings,
+so only one of each orbit is stored. `full` leaves the hub where it is, for algorithms treat it differently.
+
+Kept: every safety verdict, ends of runs, and the length of the shortest run. A run is renamed back, step by
+step, before it is shown.
+"""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from vez.check.model.configuration import Configuration
+from vez.check.model.local import Local
+from vez.check.model.semantics import Model, State, Step
+from vez.check.search.packed import Packed
+from vez.check.search.store import Numbers, Words, distinct
+from vez.check.search.tables import UNKNOWN, Growing
+from vez.core.message import Message
+from vez.errors import Misuse
+
+Renaming = tuple[int, ...]
+"""By place: the place that it moves to."""
+
+
+def refuse(configuration: Configuration) -> None:
+    """Say why this configuration has no symmetry, if so."""
+    algorithm, reason = configuration.algorithm, ""
+    if not vars(algorithm).get("symmetry"):  # not inherited: a subclass may compare what its parent does not
+        reason = "it does not declare one; an algorithm that compares identifiers by order has none"
+    elif configuration.scenario.initial:
+        reason = "some processes start with fields of their own"
+    elif configuration.victims != configuration.ids:
+        reason = "only some processes may crash"
+    else:
+        moved = configuration.ids[1:] if algorithm.symmetry == "full" else configuration.ids
+        if len({configuration.requests[process] for process in moved}) > 1:
+            reason = "some processes are asked to do more than others"
+    if reason:
+        raise Misuse(f"{algorithm.name} cannot be reduced by symmetry: {reason}")
+
+
+class Symmetry:
+    """The renamings of a model, and the smallest state of each orbit."""
+
+    def __init__(self, model: Model) -> None:
+        refuse(model.configuration)
+        if model.observer is not None:
+            raise Misuse("symmetry cannot be used with a property that needs an observer", hint="name others")
+        self.model = model
+        n = model.n
+        if model.configuration.algorithm.symmetry == "rotation":
+            found = [tuple((place + by) % n for place in range(n)) for by in range(1, n)]
+        else:
+            found = [(0, *rest) for rest in permutations(range(1, n)) if rest != tuple(range(1, n))]
+        self.renamings: list[Renaming] = found
+        self._marked = frozenset(model.configuration.algorithm.identifier_fields)
+        self._names = model.configuration.algorithm.__struct_fields__
+        self._local_maps: dict[tuple[int, int], Growing] = {}
+        self._content_maps: dict[tuple[int, int], Growing] = {}
+
+    # In the model's terms.
+
+    def renamed(self, state: State, renaming: Renaming) -> State:
+        """The state with every process in another one's place."""
+        n = self.model.n
+        locals_, channels = list(state.locals), list(state.channels)
+        for place, number in enumerate(state.locals):
+            locals_[renaming[place]] = self._local(number, renaming)
+        for channel, content in enumerate(state.channels):
+            sender, to = divmod(channel, n)
+            channels[renaming[sender] * n + renaming[to]] = self._content(content, renaming)
+        return State(tuple(locals_), tuple(channels), state.budget, state.observer)
+
+    def walk(self, states: list[State]) -> tuple[State, tuple[Step, ...]]:
+        """A real run through the orbits of some states: each next one is a step away, without renaming."""
+        at = next((start for start in self.model.initial() if self._alike(start, states[0])), None)
+        if at is None:
+            raise self._false_declaration()
+        start, steps = at, []
+        for target in states[1:]:
+            step = next((step for step in self.model.steps(at) if self._alike(step.state, target)), None)
+            if step is None:
+                raise self._false_declaration()
+            steps.append(step)
+            at = step.state
+        return start, tuple(steps)
+
+    def _false_declaration(self) -> Misuse:
+        name = self.model.configuration.algorithm.name
+        return Misuse(
+            f"{name} declares a symmetry that it does not have: renamed, one of its runs is no run any more",
+            hint="do its handlers compare identifiers by order, or does a field hold some that identifier_fields does "
+            "not name? Check it without --symmetry",
+        )
+
+    def _alike(self, one: State, other: State) -> bool:
+        return one == other or any(self.renamed(one, renaming) == other for renaming in self.renamings)
+
+    def _local(self, number: int, renaming: Renaming) -> int:
+        local: Local = self.model.locals[number]
+        fields = tuple(
+            self._value(value, renaming) if name in self._marked else value
+            for name, value in zip(self._names, local.fields, strict=True)
+        )
+        view = (self._value(local.view[0], renaming), local.view[1]) if local.view else None
+        told = tuple(sorted(self._value(peer, renaming) for peer in local.told))
+        return self.model.local_number(local._replace(fields=fields, view=view, told=told))
+
+    def _content(self, content: tuple[int, ...], renaming: Renaming) -> tuple[int, ...]:
+        moved = tuple(
+            self.model.message_number(self._message(self.model.messages[number], renaming)) for number in content
+        )
+        return moved if self.model.fifo else tuple(sorted(moved))
+
+    def _message(self, message: Message, renaming: Renaming) -> Message:
+        changes = {
+            name: self._value(getattr(message, name), renaming)
+            for name in message.__struct_fields__
+            if name in self._marked
+        }
+        return msgspec.structs.replace(message, **changes) if changes else message
+
+    def _value(self, value: Any, renaming: Renaming) -> Any:
+        if isinstance(value, tuple):
+            return tuple(self._value(part, renaming) for part in value)
+        if isinstance(value, frozenset):
+            return frozenset(self._value(part, renaming) for part in value)
+        if isinstance(value, int) and value in self.model.place:
+            return self.model.ids[renaming[self.model.place[value]]]
+        return value
+
+    # In words, a batch at a time.
+
+    def smallest(self, packed: Packed, words: Words) -> Words:
+        """Of every state, the smallest renaming: compared column by column, which no packing anew can change."""
+        store = packed.store
+        if not len(words[0]):
+            return words
+        best = self._columns(packed, words)
+        original = dict(best)
+        for which, renaming in enumerate(self.renamings):
+            self._replace_smaller(best, self._moved(packed, original, which, renaming))
+        packed_words: Words = [np.zeros(len(words[0]), dtype=np.uint64) for _ in store.words]
+        for place, values in best.items():
+            packed.check_width(place, int(values.max()))
+            column = store.columns[place]
+            packed_words[column.word] += values.view(np.uint64) << column.shift
+        return packed_words
+
+    def _columns(self, packed: Packed, words: Words) -> dict[int, Numbers]:
+        size, found = len(words[0]), {}
+        for place in range(len(packed.store.columns)):
+            inside = packed.store.columns[place].word < len(words)
+            found[place] = packed.store.values(words, place) if inside else np.zeros(size, dtype=np.int64)
+        return found
+
+    def _moved(self, packed: Packed, columns: dict[int, Numbers], which: int, renaming: Renaming) -> dict[int, Numbers]:
+        used = {channel.column for channel in packed.channels.values()}
+        moved = {place: values for place, values in columns.items() if place not in used}
+        for place in range(packed.n):
+            table = packed.processes[place]
+            target = packed.processes[renaming[place]]
+            moved[renaming[place]] = self._mapped(
+                self._local_maps,
+                (which, place),
+                columns[place],
+                lambda local, table=table, target=target: target.index(self._local(table.numbers[local], renaming)),
+            )
+        for number in list(packed.channels):
+            channel = packed.channels[number]
+            if channel.column not in columns:
+                continue  # opened by a renaming of this very batch: empty in all of it
+            target_channel = packed.channel(renaming[channel.sender] * packed.n + renaming[channel.to])
+            moved[target_channel.column] = self._mapped(
+                self._content_maps,
+                (which, number),
+                columns[channel.column],
+                lambda content, channel=channel, target=target_channel: target.index(
+                    self._content(channel.contents[content], renaming)
+                ),
+            )
+        return moved
+
+    @staticmethod
+    def _mapped(maps: dict[tuple[int, int], Growing], key: tuple[int, int], values: Numbers, compute: Any) -> Numbers:
+        growing = maps.setdefault(key, Growing(UNKNOWN))
+        growing.reach(int(values.max()))
+        found: Numbers = growing.array[values]
+        if found.min() == UNKNOWN:
+            for value in distinct(values[found == UNKNOWN]):
+                growing.array[value] = compute(value)
+            found = growing.array[values]
+        return found
+
+    @staticmethod
+    def _replace_smaller(best: dict[int, Numbers], other: dict[int, Numbers]) -> None:
+        """Keep, row by row, the smaller of the two."""
+        size = len(best[0])
+        for place in other.keys() - best.keys():  # a channel that only the renamed states use
+            best[place] = np.zeros(size, dtype=np.int64)
+        undecided, smaller = np.ones(size, dtype=bool), np.zeros(size, dtype=bool)
+        for place in sorted(best):
+            mine, theirs = best[place], other.get(place)
+            theirs = np.zeros(size, dtype=np.int64) if theirs is None else theirs
+            smaller |= undecided & (theirs < mine)
+            undecided &= theirs == mine
+        for place, mine in best.items():
+            theirs = other.get(place)
+            best[place] = np.where(smaller, 0 if theirs is None else theirs, mine)

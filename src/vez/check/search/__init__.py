@@ -1,0 +1,1 @@
+"""How states are explored: packed breadth-first search, tables and the set of visited states."""

@@ -1,0 +1,222 @@
+"""Layout: a model's states as words, and its functions as tables, for the packed search.
+
+Everything here runs once for each new local state, channel content or outcome; the search itself (`packed`) only
+looks things up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from vez.check.model.local import INSIDE, Event, Transition
+from vez.check.model.semantics import Model, State
+from vez.check.search.store import ColumnOverflow, Numbers, Store, Words
+from vez.check.search.tables import NONE, ChannelTable, Grid, Growing, ProcessTable, fair_name
+
+ALIVE, BLOCKS_TIME, IS_INSIDE, HAS_LED, IS_WAITING = 1, 2, 4, 8, 16
+NEVER = 1 << 60
+
+
+class Layout:
+    """Where everything of a model lies."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        n = self.n = model.n
+        self.store = Store()
+        self.processes = [ProcessTable(model, place) for place in range(n)]
+        for table in self.processes:
+            table.describe = self._describe
+            self.store.add_column(6)
+        self.initial_budget = model.configuration.budget.counts()
+        self.radix = _radices(self.initial_budget)
+        total = _product(count + 1 for count in self.initial_budget)
+        self.budget_column = self.store.add_column((total - 1).bit_length()) if total > 1 else NONE
+        self.observer_column = self.store.add_column(4) if model.observer else NONE
+        self._observed = Grid()
+        self.channels: dict[int, ChannelTable] = {}
+        self._visible: dict[tuple[int, Any], int] = {}
+        self._visibles: list[tuple[int, Any]] = []
+        self.fair_numbers: dict[tuple[Any, ...], int] = {}
+        self.bugs: list[tuple[int, str]] = []
+
+    # From and to the model's states.
+
+    def pack(self, state: State) -> list[int]:
+        """A state as its words."""
+        values: dict[int, int] = {}
+        for place, number in enumerate(state.locals):
+            values[place] = self.processes[place].index(number)
+        for channel, content in enumerate(state.channels):
+            if content or channel in self.channels:
+                table = self.channel(channel)
+                values[table.column] = table.index(content)
+        if self.budget_column >= 0:
+            values[self.budget_column] = sum(r * count for r, count in zip(self.radix, state.budget, strict=True))
+        if self.observer_column >= 0:
+            values[self.observer_column] = state.observer
+        words = [0] * len(self.store.words)
+        for place, value in values.items():
+            self.check_width(place, value)
+            column = self.store.columns[place]
+            words[column.word] |= value << int(column.shift)
+        return words
+
+    def unpack(self, number: int) -> State:
+        """A stored state, in the model's terms."""
+        words = self.store.slice(number, number + 1)
+
+        def get(place: int) -> int:
+            return int(self.store.values(words, place)[0])
+
+        locals_ = tuple(table.numbers[get(place)] for place, table in enumerate(self.processes))
+        contents: list[tuple[int, ...]] = [()] * (self.n * self.n)
+        for channel, table in self.channels.items():
+            contents[channel] = table.contents[get(table.column)]
+        budget = self.initial_budget
+        if self.budget_column >= 0:
+            value = get(self.budget_column)
+            budget = tuple(value // r % (most + 1) for r, most in zip(self.radix, budget, strict=True))
+        observer = get(self.observer_column) if self.observer_column >= 0 else 0
+        return State(locals_, tuple(contents), budget, observer)
+
+    def insert_initial(self, smallest: Callable[[Words], Words] = lambda words: words) -> None:
+        """Put the initial states into the store, or what stands for them."""
+        for state in self.model.initial():
+            self.store.insert(self.retry(partial(self._initial, state, smallest)), np.array([self.store.count]))
+
+    def _initial(self, state: State, smallest: Callable[[Words], Words]) -> Words:
+        return smallest([np.array([word], dtype=np.uint64) for word in self.pack(state)])
+
+    def retry(self, action: Callable[[], Any]) -> Any:
+        """Do it again, with wider columns, until everything fits."""
+        while True:
+            try:
+                return action()
+            except ColumnOverflow as overflow:
+                place, bits = overflow.args
+                self.store.widen(place, bits + (2 if bits > 4 else 1))
+
+    def check_width(self, place: int, value: int) -> None:
+        """Ask for a wider column where a value does not fit."""
+        bits = value.bit_length()
+        if bits > self.store.columns[place].bits:
+            raise ColumnOverflow(place, bits)
+
+    # Filling the tables.
+
+    def _own_events(self, place: int, local: int) -> int:
+        return self._chain(place, local, self.model.spontaneous(place, self.processes[place].numbers[local]))
+
+    def _delivery(self, channel: ChannelTable, local: int, message: int) -> int:
+        table = self.processes[channel.to]
+        number = table.numbers[local]
+        if not self.model.locals[number].alive:
+            dropped = Transition(self.model.locals[number])
+            return table.add(local, dropped, ("drop",), 0, {}, True)
+        event = ("deliver", self.model.ids[channel.sender], self.model.messages[channel.messages[message]])
+        return self._chain(channel.to, local, [(event, True)])
+
+    def _after_time(self, place: int, event: Event, local: int) -> int:
+        return self._chain(place, local, [(event, True)])
+
+    def _chain(self, place: int, local: int, events: list[tuple[Event, bool]]) -> int:
+        """Record all outcomes of some events, linked; the first one's number, or NONE."""
+        table, head, last = self.processes[place], NONE, NONE
+        for event, must in events:
+            for outcome in self.model.react(place, table.numbers[local], event):
+                visible = self._visible_number(place, outcome.visible)
+                number = table.add(local, outcome, event, visible, self._bursts(place, outcome), must)
+                if outcome.bug:
+                    self.bugs.append((place, outcome.bug))
+                if last >= 0:
+                    table.chain.array[last] = number
+                head = number if head < 0 else head
+                last = number
+                if self.model.shows(place, table.numbers[local], outcome):
+                    table.shown.reach(max(head, number))
+                    table.shown.array[head] = 1
+        table.shown.reach(len(table.outcomes))
+        return head
+
+    def _bursts(self, place: int, outcome: Transition) -> dict[int, int]:
+        sent: dict[int, tuple[int, ...]] = {}
+        for to, message in outcome.sends:
+            channel = place * self.n + self.model.place[to]
+            sent[channel] = (*sent.get(channel, ()), self.model.message_number(message))
+        return {channel: self.channel(channel).burst(messages) for channel, messages in sent.items()}
+
+    def channel(self, channel: int) -> ChannelTable:
+        """The table of a channel, made when it is first used."""
+        table = self.channels.get(channel)
+        if table is None:
+            sender, to = divmod(channel, self.n)
+            table = self.channels[channel] = ChannelTable(self.model, self.store.add_column(3), sender, to)
+        return table
+
+    def _visible_number(self, place: int, visible: Any) -> int:
+        if not visible:
+            return 0
+        key = (self.model.ids[place], visible)
+        number = self._visible.setdefault(key, len(self._visible) + 1)
+        if number > len(self._visibles):
+            self._visibles.append(key)
+        return number
+
+    def _observe(self, state: int, visible: int) -> int:
+        if not visible or self.model.observer is None:
+            return state
+        return self.model.observer.after(state, *self._visibles[visible - 1])
+
+    def _describe(self, number: int) -> tuple[int, int]:
+        local = self.model.locals[number]
+        marks = ALIVE * local.alive | IS_INSIDE * (local.phase == INSIDE) | HAS_LED * bool(local.led)
+        marks |= IS_WAITING * (local.phase == 1)
+        if any(self.model.blocks_time(event) for event, _ in self.model.spontaneous(0, number)):
+            marks |= BLOCKS_TIME
+        return marks, min((left for _, left in local.timers), default=NEVER)
+
+    @staticmethod
+    def _is_told(table: ProcessTable, peer: int, local: int) -> int:
+        return int(peer in table.model.locals[table.numbers[local]].told)
+
+    # Classes of fairness.
+
+    def _class(self, name: tuple[Any, ...]) -> int:
+        return self.fair_numbers.setdefault(name, len(self.fair_numbers))
+
+    def _delivery_class(self, channel: ChannelTable, messages: Numbers) -> Any:
+        code = channel.sender * self.n + channel.to
+        if self.model.fifo:
+            return self._class(("deliver", code))
+        names = [self._class(("deliver", code, number)) for number in channel.messages]
+        return np.array(names, dtype=np.int64)[messages]
+
+    def _own_classes(self, table: ProcessTable) -> Any:
+        known: Growing | None = getattr(table, "_fair", None)
+        if known is None:
+            known = table._fair = Growing(NONE)  # type: ignore[attr-defined]
+        for number in range(known.length, len(table.events)):
+            event = table.events[number]
+            fair = table.must.array[number] and event[0] not in ("deliver", "drop", "advance")
+            known.append(self._class(fair_name(event, table.place)) if fair else NONE)
+        return known.array
+
+
+def _radices(budget: tuple[int, ...]) -> tuple[int, ...]:
+    radices, radix = [], 1
+    for count in budget:
+        radices.append(radix)
+        radix *= count + 1
+    return tuple(radices)
+
+
+def _product(factors: Any) -> int:
+    product = 1
+    for factor in factors:
+        product *= factor
+    return product

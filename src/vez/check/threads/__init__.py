@@ -1,0 +1,1 @@
+"""Every interleaving of programs of threads over shared memory."""

@@ -1,0 +1,1 @@
+"""Pictures of a trace: text, Mermaid, SVG and an HTML player."""

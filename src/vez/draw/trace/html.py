@@ -1,0 +1,153 @@
+"""A trace as one HTML file that plays it: no server, no network, nothing to install.
+
+The page holds the space-time diagram (the same as `svg`), the network, the events as data, and a player. Text from the
+trace reaches the page only as escaped SVG text or as JSON that the player puts into text nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from html import escape
+from importlib.resources import files
+from typing import Any
+
+import msgspec
+
+from vez.core.trace import AnyEvent, Cut, Delivered, Elected, Healed, Lost, Noted, Sent, Status, Trace, Viewed, label
+from vez.draw.trace.layout import Picture, clean
+from vez.draw.trace.limits import limit
+from vez.draw.trace.messages import colours, kind_of
+from vez.draw.trace.network import network
+from vez.draw.trace.places import Places
+from vez.draw.trace.steps import steps
+from vez.draw.trace.svg import draw
+from vez.properties.verdict import Verdict
+
+SCRIPTS = ("strings.js", "state.js", "spacetime.js", "paths.js", "network.js", "panels.js", "player.js")
+
+
+def html(trace: Trace, verdicts: Sequence[Verdict] = ()) -> str:
+    """The trace as a page to be opened in a browser."""
+    shown, left_out = limit(trace)
+    picture = Picture(shown, verdicts)
+    diagram, places = draw(picture, heading=False)
+    parts = {
+        "title": escape(picture.title),
+        "style": _file("player.css") + _file("network.css"),
+        "diagram": diagram,
+        "data": _embed(_data(picture, places, left_out, len(trace.header.ids))),
+        "script": "\n".join(map(_file, SCRIPTS)),
+    }
+    page = _file("page.html")
+    head, *rest = page.split("{{")
+    return head + "".join(parts[name] + text for name, _, text in (piece.partition("}}") for piece in rest))
+
+
+@cache
+def _file(name: str) -> str:
+    return files("vez.draw.trace").joinpath("player", name).read_text(encoding="utf-8")
+
+
+def _embed(data: dict[str, Any]) -> str:
+    """JSON that cannot end the script element in which it stands."""
+    text = msgspec.json.encode(data).decode()
+    for sign in "<>&\u2028\u2029":
+        text = text.replace(sign, f"\\u{ord(sign):04x}")
+    return text
+
+
+def _data(picture: Picture, places: Places, left_out: Sequence[str], total: int) -> dict[str, Any]:
+    header = picture.trace.header
+    sent = picture.trace.messages()
+    return {
+        "algorithm": clean(header.algorithm),
+        "role": header.role,
+        "topology": clean(header.topology),
+        "seed": str(header.seed),
+        "ids": [str(process) for process in picture.ids],
+        "end": picture.end,
+        "messages": len(sent),
+        "leftOut": left_out,
+        "events": [_event(event, picture, sent) for event in picture.trace.events],
+        "arrows": _arrows(picture),
+        "network": network(header, total),
+        "steps": steps(picture.trace),
+        "partitions": [(one.index, one.words) for one in picture.partitions],
+        "verdicts": [_verdict(verdict, picture) for verdict in picture.verdicts],
+        "places": {
+            "xs": [round(places.x(process), 1) for process in picture.ids],
+            "knots": places.scale.knots,
+            "ys": [round(place, 2) for place in places.scale.places],
+            "unit": places.unit,
+            "unitUs": places.unit_us,
+            "bottom": round(places.bottom, 1),
+        },
+    }
+
+
+def _event(event: AnyEvent, picture: Picture, sent: dict[int, Sent]) -> dict[str, Any]:
+    """An event as the player knows it: processes by column, texts cleaned, numbers that may be large as text."""
+    column = picture.column
+    told: dict[str, Any] = {"e": type(event).__name__.lower(), "at": event.at, "p": column[event.process]}
+    if isinstance(event, Sent | Delivered | Lost):
+        message = sent[event.number]
+        told |= {"from": column[message.process], "to": column[message.to], "label": clean(label(message))}
+    for name in ("reason", "accepted", "memory"):
+        if hasattr(event, name):
+            told[name] = getattr(event, name)
+    for name in ("token", "leader", "term", "peer", "name"):
+        value = getattr(event, name, None)
+        if value is not None:
+            told[name] = clean(str(value))
+    if isinstance(event, Elected):
+        told["self"] = event.leader == event.process
+    if isinstance(event, Status | Noted):
+        told["text"] = clean(event.text)
+    if isinstance(event, Cut | Healed):
+        told["to"] = column.get(event.to, -1)
+    if isinstance(event, Viewed):
+        told["active"] = event.view.active
+        told["pointsTo"] = [column[peer] for peer in event.view.points_to if peer in column]
+        told["pruned"] = [column[peer] for peer in event.view.pruned if peer in column]
+    return told
+
+
+def _arrows(picture: Picture) -> list[dict[str, Any]]:
+    """The messages with their fates, in the order of sending: what flies between the processes."""
+    colour, column = colours(picture), picture.column
+    return [
+        {
+            "i": arrow.sent_index,
+            "end": arrow.end_index,
+            "from": column[arrow.sender],
+            "to": column[arrow.to],
+            "label": arrow.label,
+            "colour": colour[kind_of(arrow)],
+            "at": arrow.sent_at,
+            "until": arrow.end_at,
+            "fate": arrow.fate,
+            "copy": arrow.copy,
+        }
+        for arrow in sorted(picture.arrows, key=lambda arrow: (arrow.sent_index, arrow.end_index))
+    ]
+
+
+def _verdict(verdict: Verdict, picture: Picture) -> dict[str, Any]:
+    violation = next((one for one in picture.violations if one.name == verdict.name), None)
+    start = None if violation is None else violation.start
+    if violation is not None and start is None and violation.spans:
+        start = min(span.start for span in violation.spans)
+    return {
+        "name": clean(verdict.name),
+        "status": str(verdict.status),
+        "words": verdict.words,
+        "evidence": clean(verdict.evidence, 400),
+        "promised": verdict.promised,
+        "at": start,
+        "spans": [
+            (picture.column[span.process], span.start, span.end)
+            for span in (violation.spans if violation else ())
+            if span.process in picture.column
+        ],
+    }

@@ -1,0 +1,97 @@
+"""Markup: SVG elements, with every text and attribute escaped in one place."""
+
+from __future__ import annotations
+
+from xml.sax.saxutils import escape, quoteattr
+
+from vez.draw.trace.canvas import cells
+from vez.draw.trace.layout import clean
+
+
+def width_of(text: str, size: float) -> float:
+    """About how wide a text is, in pixels; there is no font to ask."""
+    return (cells(text) * 0.56 + sum(map(str.isupper, text)) * 0.13) * size
+
+
+class Markup:
+    """A growing piece of SVG."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+
+    def __str__(self) -> str:
+        return "\n".join(self._parts)
+
+    @staticmethod
+    def element(name: str, text: str) -> str:
+        """An element that holds text only."""
+        return f"<{name}>{escape(clean(text, 400))}</{name}>"
+
+    def open(self, kind: str, *, title: str = "", **data: int) -> Markup:
+        """Begin a group."""
+        self._parts.append(f"<g{_class(kind)}{_data(data)}>{self.element('title', title) if title else ''}")
+        return self
+
+    def close(self) -> Markup:
+        self._parts.append("</g>")
+        return self
+
+    def line(self, x1: float, y1: float, x2: float, y2: float, kind: str, *, index: int | None = None) -> Markup:
+        self._parts.append(
+            f'<line{_class(kind)}{_index(index)} x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
+        )
+        return self
+
+    def rect(
+        self, x: float, y: float, width: float, height: float, kind: str, *,
+        round_: float = 0, title: str = "", index: int | None = None,
+    ) -> Markup:  # fmt: skip
+        shape = f'x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="{round_:g}"'
+        self._closing(f"rect{_class(kind)}{_index(index)} {shape}", "rect", title)
+        return self
+
+    def circle(
+        self, x: float, y: float, radius: float, kind: str, *, title: str = "", index: int | None = None
+    ) -> Markup:
+        self._closing(f'circle{_class(kind)}{_index(index)} cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}"', "circle", title)
+        return self
+
+    def path(self, data: str, kind: str, *, title: str = "", index: int | None = None) -> Markup:
+        self._closing(f'path{_class(kind)}{_index(index)} d="{data}"', "path", title)
+        return self
+
+    def polygon(self, *points: tuple[float, float]) -> Markup:
+        self._parts.append(f'<polygon points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in points)}"/>')
+        return self
+
+    def cross(self, x: float, y: float, arm: float, *, title: str = "", index: int | None = None) -> Markup:
+        size = f"{2 * arm:.1f}"
+        data = f"M{x - arm:.1f} {y - arm:.1f} l{size} {size} m0 -{size} l-{size} {size}"
+        return self.path(data, "cross", title=title, index=index)
+
+    def text(
+        self, x: float, y: float, text: str, kind: str, *, turn: float = 0, full: str = "", index: int | None = None
+    ) -> Markup:
+        """A text at a place, turned by some degrees; `full` is shown when it is pointed at."""
+        turned = f' transform="rotate({turn:.1f} {x:.1f} {y:.1f})"' if turn else ""
+        title = self.element("title", full) if full and full != text else ""
+        inner = escape(clean(text, 400))
+        place = f'x="{x:.1f}" y="{y:.1f}"{turned} xml:space="preserve"'
+        self._parts.append(f"<text{_class(kind)}{_index(index)} {place}>{inner}{title}</text>")
+        return self
+
+    def _closing(self, start: str, name: str, title: str) -> None:
+        inner = f">{self.element('title', title)}</{name}>" if title else "/>"
+        self._parts.append(f"<{start}{inner}")
+
+
+def _class(kind: str) -> str:
+    return f" class={quoteattr(kind)}" if kind else ""
+
+
+def _index(index: int | None) -> str:
+    return "" if index is None else f' data-i="{index}"'
+
+
+def _data(data: dict[str, int]) -> str:
+    return "".join(f' data-{name}="{value}"' for name, value in data.items())

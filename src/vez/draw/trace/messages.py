@@ -1,0 +1,118 @@
+"""Messages of a space-time diagram: slanted arrows, cut off where they were lost, with labels that do not collide."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+
+from vez.draw.trace.layout import Arrow, Picture
+from vez.draw.trace.markup import Markup, width_of
+from vez.draw.trace.places import Labels, Places
+from vez.draw.trace.words import full_label
+from vez.properties.verdict import ms
+
+COLOURS = 5
+STEEPEST = 34
+"""Degrees up to which a label lies along its arrow; beyond, it stays level."""
+SIZE = 11
+BESIDE = 6.0
+Point = tuple[float, float]
+
+
+def draw_messages(out: Markup, picture: Picture, places: Places, labels: Labels) -> None:
+    """All messages, in the order in which they were sent."""
+    colour = colours(picture)
+    led = {number for verdict in picture.broken for number in verdict.messages}
+    same: Counter[tuple[int, int, int, int]] = Counter()
+    for arrow in sorted(picture.arrows, key=lambda arrow: (arrow.sent_index, arrow.end_index)):
+        classes = ["message", f"k{colour[kind_of(arrow)]}"]
+        classes += ["copy"] if arrow.copy else []
+        classes += ["lost"] if arrow.fate not in ("delivered", "flying") else []
+        classes += ["flying"] if arrow.fate == "flying" else []
+        classes += ["evidence"] if arrow.number in led else []
+        title = f"{full_label(arrow)}: {arrow.sender} → {arrow.to}, {ms(arrow.sent_at)} to {ms(arrow.end_at)} ms"
+        out.open(" ".join(classes), title=title, i=arrow.sent_index, end=arrow.end_index, number=arrow.number)
+        if arrow.sender == arrow.to:
+            _loop(out, arrow, places, labels)
+        else:
+            course = (arrow.sender, arrow.to, arrow.sent_at, arrow.end_at)
+            _slant(out, arrow, places, labels, BESIDE * min(same[course], 3))
+            same[course] += 1
+        out.close()
+
+
+def colours(picture: Picture) -> dict[str, int]:
+    """A colour for each kind of message; the last one is for all that are left."""
+    kinds = sorted({kind_of(arrow) for arrow in picture.arrows})
+    return {kind: min(place, COLOURS - 1) for place, kind in enumerate(kinds)}
+
+
+def kind_of(arrow: Arrow) -> str:
+    """The kind of a message."""
+    return arrow.label.partition("(")[0]
+
+
+def _slant(out: Markup, arrow: Arrow, places: Places, labels: Labels, lower: float) -> None:
+    """A line from sending to arrival, a little lower than another one that took the same course."""
+    (x1, y1), (x2, y2) = _ends(arrow, places)
+    start, end = (x1, y1 + lower), (x2, y2 + lower)
+    out.line(*start, *end, "")
+    length = math.dist(start, end) or 1
+    along = ((end[0] - start[0]) / length, (end[1] - start[1]) / length)
+    if arrow.fate == "delivered":
+        _head(out, end, along)
+        labels.take((min(end[0], end[0] - 10 * along[0]), end[1] - 5, max(end[0], end[0] - 10 * along[0]), end[1] + 5))
+    elif arrow.fate != "flying":
+        out.cross(end[0], end[1], 4.5)
+    _label(out, arrow, places, labels, start, end)
+
+
+def _ends(arrow: Arrow, places: Places) -> tuple[Point, Point]:
+    """Where the line begins and ends. One that does not arrive stops on its way."""
+    x1, x2 = places.x(arrow.sender), places.x(arrow.to)
+    side = 1 if x2 > x1 else -1
+    y1 = places.y(arrow.sent_at)
+    if arrow.fate == "delivered":
+        return (x1, y1), (x2 - side * 7, places.y(arrow.end_at))
+    known = arrow.fate == "flying" or arrow.end_at > arrow.sent_at
+    end_at = arrow.end_at if known else arrow.sent_at + places.unit_us
+    part = 0.8 if arrow.end_at > arrow.sent_at and arrow.fate != "flying" else 0.55
+    y2 = places.y(end_at if arrow.fate != "flying" else arrow.sent_at + places.unit_us)
+    reach = abs(x2 - x1) * part
+    reach = max(reach, abs(x2 - x1) - places.spacing * 0.4)  # close to its aim, however far it is
+    part = reach / abs(x2 - x1)
+    return (x1, y1), (x1 + (x2 - x1) * part, y1 + (y2 - y1) * part)
+
+
+def _head(out: Markup, tip: Point, along: Point) -> None:
+    (x, y), (dx, dy) = tip, along
+    out.polygon((x, y), (x - 9 * dx - 4 * dy, y - 9 * dy + 4 * dx), (x - 9 * dx + 4 * dy, y - 9 * dy - 4 * dx))
+
+
+def _label(out: Markup, arrow: Arrow, places: Places, labels: Labels, start: Point, end: Point) -> None:
+    """Beside the line, in a gap between two lifelines; the first place that is free."""
+    text = arrow.label if not arrow.copy else f"{arrow.label} again"
+    room = max(int((places.spacing - 22) / (SIZE * 0.56)), 4)
+    shown = text if len(text) <= room else text[: room - 1] + "…"
+    wide = width_of(shown, SIZE)
+    rise = math.degrees(math.atan2(end[1] - start[1], abs(end[0] - start[0]) or 1))
+    turn = rise * (1 if end[0] > start[0] else -1) if rise <= STEEPEST else 0
+    gaps = max(1, round(abs(end[0] - start[0]) / places.spacing))
+    order = sorted(range(gaps), key=lambda gap: min(gap, gaps - 1 - gap))
+    spots = [(gap + part) / gaps for part in (0.5, 0.36, 0.64) for gap in order]
+    for part in spots:
+        x, y = start[0] + (end[0] - start[0]) * part, start[1] + (end[1] - start[1]) * part
+        tall = 11 + wide * abs(math.sin(math.radians(turn)))
+        if labels.take((x - wide / 2, y - 3 - tall / 2 - 3, x + wide / 2, y - 3 + tall / 2 - 3)):
+            out.text(x, y - 4 if turn else y + 3, shown, "", turn=turn, full=text)
+            return
+
+
+def _loop(out: Markup, arrow: Arrow, places: Places, labels: Labels) -> None:
+    """A message to oneself."""
+    x, y1, y2 = places.x(arrow.sender), places.y(arrow.sent_at), places.y(arrow.end_at)
+    out.path(f"M{x:.1f} {y1:.1f} C{x + 34:.1f} {y1:.1f} {x + 34:.1f} {y2:.1f} {x + 8:.1f} {y2:.1f}", "")
+    _head(out, (x + 7, y2), (-1, 0))
+    middle, wide = (y1 + y2) / 2, width_of(arrow.label, SIZE)
+    if labels.take((x + 28, middle - 7, x + 32 + wide, middle + 7)):
+        out.text(x + 30 + wide / 2, middle + 4, arrow.label, "", full=full_label(arrow))

@@ -1,0 +1,170 @@
+"""Processes of a space-time diagram: lifelines, bars of waiting, being inside and leading, and marks of faults."""
+
+from __future__ import annotations
+
+from itertools import groupby
+
+from vez.core.assumptions import Property
+from vez.core.trace import (
+    AnyEvent,
+    Asked,
+    Crashed,
+    Cut,
+    Elected,
+    Entered,
+    Fired,
+    Healed,
+    Left,
+    Paused,
+    Recovered,
+    Resumed,
+    Sent,
+    Status,
+    Wanted,
+    Wrote,
+)
+from vez.draw.trace import words
+from vez.draw.trace.layout import Picture, shorten
+from vez.draw.trace.markup import Markup, width_of
+from vez.draw.trace.places import Labels, Places
+
+SIZE = 10.5
+LEADING = 11.5
+OUTLINED = frozenset(set(Property) - {Property.AGREEMENT, Property.TERMINATION, Property.BOUNDED_WAITING})
+"""Those that are not concern everybody, or repeat what another one shows."""
+
+
+def draw_bars(out: Markup, picture: Picture, places: Places) -> None:
+    """Lifelines and what goes on along them."""
+    for process in picture.ids:
+        _lifeline(out, picture, places, process)
+    history = picture.history
+    for reign in history.reigns:
+        _bar(out, places, reign.leader, reign.start, reign.end, 7, "reign", reign.start_index)
+    for stay in history.stays:
+        left = history.end if stay.left_at is None else stay.left_at
+        waited = left if stay.entered_at is None else stay.entered_at
+        _bar(out, places, stay.process, stay.wanted_at, waited, 8, "waiting", stay.wanted_index)
+        if stay.entered_at is not None:
+            _bar(out, places, stay.process, stay.entered_at, left, 14, "inside", stay.entered_index or 0)
+    for pause in history.pauses:
+        _bar(out, places, pause.process, pause.start, pause.end, 14, "paused", None)
+    for violation in picture.violations:
+        for span in violation.spans if violation.name in OUTLINED else ():
+            if span.process in picture.column:
+                kind = "wrong" if violation.start is not None else "wrong missing"
+                _bar(out, places, span.process, span.start, min(span.end, picture.end), 19, kind, None)
+
+
+def _lifeline(out: Markup, picture: Picture, places: Places, process: int) -> None:
+    x, y = places.x(process), places.top - 15
+    for down in picture.history.downs:
+        if down.process == process:
+            out.line(x, y, x, places.y(down.start), "life")
+            y = places.bottom if down.open else places.y(down.end)
+            out.line(x, places.y(down.start), x, y, "down")
+    if y < places.bottom:
+        out.line(x, y, x, places.bottom, "life")
+
+
+def _bar(
+    out: Markup, places: Places, process: int, start: int, end: int, wide: float, kind: str, index: int | None
+) -> None:
+    x, top = places.x(process), places.y(start)
+    out.rect(x - wide / 2, top, wide, max(places.y(end) - top, 2), kind, round_=min(wide / 2, 4), index=index)
+
+
+def draw_marks(out: Markup, picture: Picture, places: Places, labels: Labels) -> None:
+    """Crashes, recoveries, timers, refused writes, crowns; and the words of partitions."""
+    for index, event in enumerate(picture.trace.events):
+        x, y = places.x(event.process), places.y(event.at)
+        match event:
+            case Crashed():
+                out.cross(x, y, 8, title="crashed", index=index)
+            case Recovered():
+                out.circle(x, y, 6, "back", title=words.local(event), index=index)
+            case Fired():
+                out.circle(x, y, 5, "timer", title=words.local(event), index=index)
+                out.path(f"M{x:.1f} {y - 3:.1f} V{y:.1f} H{x + 2.5:.1f}", "timer", index=index)
+            case Wrote(accepted=False):
+                out.circle(x, y, 7, "refused", title=words.local(event), index=index)
+                out.cross(x, y, 3)
+            case Elected(process=process, leader=leader) if leader == process:
+                out.path(_crown(x, y), "crown", title=words.local(event), index=index)
+            case _:
+                continue
+        labels.take((x - 8, y - 8, x + 8, y + 8))
+    for partition in picture.partitions:
+        y, wide = places.y(partition.at), width_of(partition.words, 11)
+        for x in (places.width - 18 - wide, places.left + 12):
+            if labels.take((x, y - 14, x + wide, y)):
+                out.text(
+                    x, y - 4, partition.words, "cut-words" if partition.cut else "healed-words", index=partition.index
+                )
+                break
+
+
+def _crown(x: float, y: float) -> str:
+    return f"M{x - 9:.1f} {y:.1f} l-2 -12 l6 5 l5 -8 l5 8 l6 -5 l-2 12 z"
+
+
+SILENT = (Sent, Cut, Healed, Wanted, Left, Paused, Resumed)
+
+
+def draw_words(out: Markup, picture: Picture, places: Places, labels: Labels) -> None:
+    """What each process says of itself, beside its lifeline; all of one moment in one line."""
+    events = [(index, event) for index, event in enumerate(picture.trace.events) if not isinstance(event, SILENT)]
+    for _, group in groupby(sorted(events, key=_moment), key=_moment):
+        told = list(group)
+        last = max((index for index, event in told if isinstance(event, Status)), default=-1)
+        spoken = [event for index, event in told if index == last or not isinstance(event, Status)]
+        said = list(dict.fromkeys(filter(None, map(_words, spoken))))
+        if said:
+            _place(out, places, labels, told[0], said, _style([event for _, event in told]))
+
+
+def _moment(item: tuple[int, AnyEvent]) -> tuple[int, int]:
+    return item[1].at, item[1].process
+
+
+def _words(event: AnyEvent) -> str:
+    match event:
+        case Entered(token=token):
+            return "" if token is None else f"token {token}"
+        case Asked():
+            return "asked"
+        case Wrote(accepted=False):
+            return "write refused"
+        case Fired(name=name):
+            return words.local(event) if name else ""
+        case _:
+            return words.local(event)
+
+
+def _style(events: list[AnyEvent]) -> str:
+    if any(isinstance(event, Crashed) or (isinstance(event, Wrote) and not event.accepted) for event in events):
+        return "words bad"
+    if any(isinstance(event, Elected) and event.leader == event.process for event in events):
+        return "words leads"
+    return "words in" if any(isinstance(event, Entered) for event in events) else "words"
+
+
+def _place(
+    out: Markup, places: Places, labels: Labels, item: tuple[int, AnyEvent], said: list[str], style: str
+) -> None:
+    """To the right of the lifeline, or to the left, or a little lower; in several lines where one is too long."""
+    index, event = item
+    room = max(int((places.spacing - 26) / (SIZE * 0.56)), 8)
+    lines: list[str] = []
+    for part in said:
+        if lines and len(lines[-1]) + len(part) + 3 <= room:
+            lines[-1] += f" · {part}"
+        else:
+            lines.append(shorten(part, room))
+    x, y, wide = places.x(event.process), places.y(event.at), max(width_of(line, SIZE) for line in lines)
+    for down in (4, 15, -6, 26):
+        for left in (x + 12, x - 12 - wide):
+            if labels.take((left, y + down - 10, left + wide, y + down + 2 + LEADING * (len(lines) - 1))):
+                for place, line in enumerate(lines):
+                    out.text(left, y + down + LEADING * place, line, style, full=" · ".join(said), index=index)
+                return

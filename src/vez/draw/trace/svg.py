@@ -1,0 +1,149 @@
+"""A trace as a space-time diagram: one lifeline for each process, time downwards, messages slanted.
+
+The file is self-contained: no scripts, no fonts or pictures from elsewhere, colours for light and dark.
+Elements carry `data-i`, the place of their event in the trace, by which the player finds them.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from importlib.resources import files
+
+from vez.core.trace import Trace
+from vez.draw.trace.layout import Picture
+from vez.draw.trace.limits import limit
+from vez.draw.trace.markup import Markup, width_of
+from vez.draw.trace.messages import draw_messages
+from vez.draw.trace.places import Labels, Places
+from vez.draw.trace.processes import draw_bars, draw_marks, draw_words
+from vez.properties.verdict import Verdict, ms
+
+STYLE = files("vez.draw.trace").joinpath("svg.css").read_text(encoding="utf-8")
+
+
+def svg(trace: Trace, verdicts: Sequence[Verdict] = ()) -> str:
+    """The trace as an SVG file."""
+    shown, left_out = limit(trace)
+    return draw(Picture(shown, verdicts), left_out)[0]
+
+
+def draw(picture: Picture, left_out: Sequence[str] = (), *, heading: bool = True) -> tuple[str, Places]:
+    """The diagram, and where its moments and processes are. Without a heading it is a part of a page."""
+    lines = _heading(picture, left_out) if heading else []
+    places = Places(picture, top=_top(lines))
+    out = Markup()
+    labels = Labels(places)
+    _background(out, picture, places)
+    draw_bars(out, picture, places)
+    draw_marks(out, picture, places, labels)
+    draw_messages(out, picture, places, labels)
+    draw_words(out, picture, places, labels)
+    if heading:
+        _badges(out, picture, places)
+    for place, (kind, text) in enumerate(lines):
+        out.text(24, 32 + 19 * place, text, kind)
+    if heading:
+        _legend(out, picture, places)
+    height = places.bottom + (56 if heading else 24)
+    width = places.width if not heading else max(places.width, 520, *(width_of(text, 13) + 60 for _, text in lines))
+    return _wrap(picture, out, width, height), places
+
+
+def _wrap(picture: Picture, out: Markup, width: float, height: float) -> str:
+    size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
+    hatch = (
+        '<pattern id="vez-hatch" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
+        '<rect class="hatch-ground" width="6" height="6"/><line class="hatch" x1="0" y1="0" x2="0" y2="6"/></pattern>'
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="vez" role="img" {size}>\n'
+        f"{Markup.element('title', picture.title)}\n<style>{STYLE}</style>\n<defs>{hatch}</defs>\n"
+        f'<rect class="background" width="100%" height="100%"/>\n{out}\n</svg>\n'
+    )
+
+
+def _heading(picture: Picture, left_out: Sequence[str]) -> list[tuple[str, str]]:
+    header = picture.trace.header
+    served = sum(stay.served for stay in picture.history.stays)
+    messages = len({arrow.number for arrow in picture.arrows})
+    parts = [f"{len(header.ids)} processes", f"{messages} message{'s' * (messages != 1)}"]
+    parts += [f"{served} {'entry' if served == 1 else 'entries'}"] if header.role == "mutex" else []
+    parts += [f"{ms(picture.end)} ms", f"seed {header.seed}"]
+    lines = [("title", picture.title.partition(" · ")[0]), ("soft", " · ".join(parts))]
+    room = max(60, min(110, 24 * len(header.ids)))
+    for violation in picture.violations:
+        first, *rest = textwrap.wrap(f"✗ {violation.words}", room)
+        lines += [("verdict", first), *(("verdict", f"   {line}") for line in rest)]
+    return [*lines, *(("notice", f"Not drawn: {words}.") for words in left_out)]
+
+
+def _top(lines: Sequence[object]) -> float:
+    return 66 + 19 * len(lines) if lines else 58
+
+
+def _background(out: Markup, picture: Picture, places: Places) -> None:
+    left, right = places.left - 30, places.width - 14
+    for violation in picture.violations:
+        if violation.start is not None:
+            top, bottom = places.y(violation.start), places.y(violation.end)
+            out.rect(left, top - 3, right - left, max(bottom - top, 4) + 6, "band", round_=4, title=violation.words)
+    for at in places.scale.ticks():
+        y = places.y(at)
+        out.line(left, y, right, y, "grid")
+        out.text(left - 8, y + 3.5, ms(at), "tick")
+    for start, end in places.scale.breaks:
+        middle = (places.y(start) + places.y(end)) / 2
+        zigzag = f"M{left - 20:.0f} {middle + 4:.1f} l5 -8 l5 8 l5 -8"
+        out.path(zigzag, "break", title=f"{ms(end - start)} ms in which nothing happens, drawn shorter")
+        out.text(left - 26, middle + 4, f"{(end - start) / 1000:.3g} ms", "tick")
+    if picture.loop is not None:
+        top, bottom = places.y(picture.loop[0]), places.y(picture.loop[1])
+        out.rect(left + 2, top, right - left - 4, bottom - top, "loop", round_=8, title="this repeats for ever")
+        out.text(right - 8, top - 5, "↻ from here on for ever", "loop-words")
+    for partition in picture.partitions:
+        y, kind = places.y(partition.at), "cut" if partition.cut else "healed"
+        out.line(left, y, right, y, kind, index=partition.index)
+
+
+def _badges(out: Markup, picture: Picture, places: Places) -> None:
+    out.text(places.left - 38, places.top - 22, "ms", "tick")
+    for process in picture.ids:
+        name = str(process)
+        wide = max(30, width_of(name, 13) + 18)
+        x, y = places.x(process), places.top - 40
+        out.open("badge", process=process)
+        out.rect(x - wide / 2, y, wide, 25, "", round_=8)
+        out.text(x, y + 17, name, "")
+        out.close()
+
+
+def _legend(out: Markup, picture: Picture, places: Places) -> None:
+    """What the signs mean, for those that occur."""
+    history = picture.history
+    lost = any(arrow.fate not in ("delivered", "flying") for arrow in picture.arrows)
+    copies = any(arrow.copy for arrow in picture.arrows)
+    entries = [
+        ("waiting", "waiting", bool(history.stays)),
+        ("inside", "inside", any(stay.served for stay in history.stays)),
+        ("reign", "leader", bool(history.reigns)),
+        ("paused", "standing still", bool(history.pauses)),
+        ("cross", "crashed" + (", or message lost" if lost else ""), bool(history.downs)),
+        ("cross", "message lost", lost and not history.downs),
+        ("copy", "delivered again", copies),
+        ("band", "broken", any(one.start is not None for one in picture.violations)),
+    ]
+    x, y = 24.0, places.bottom + 32
+    out.open("legend")
+    for kind, name, occurs in entries:
+        if not occurs:
+            continue
+        if kind == "cross":
+            out.cross(x + 6, y - 4, 4)
+        elif kind == "copy":
+            out.open("message copy k4").line(x - 4, y - 4, x + 14, y - 4, "").close()
+        else:
+            out.rect(x, y - 10, 12, 12, kind, round_=3)
+        out.text(x + 19, y, name, "")
+        x += 36 + width_of(name, 11)
+    out.close()

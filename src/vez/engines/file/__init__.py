@@ -1,0 +1,1 @@
+"""The file engine: a directory of this machine and the kernel's byte locks."""

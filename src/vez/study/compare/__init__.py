@@ -1,0 +1,1 @@
+"""What algorithms cost and tolerate: measured figures beside the formulas of the papers."""

@@ -1,0 +1,1 @@
+"""How good failure detectors are: quality measures, and curves of the trade-off."""

@@ -1,0 +1,47 @@
+"""Exhibit: a specimen of the zoo with a short run in which its mistake shows."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+
+import msgspec
+
+from vez.errors import VezError
+from vez.sim import Scenario
+from vez.study.report import Report, run_and_report
+from vez.study.search import Break, first_break
+from vez.study.tidy import shortened
+from vez.zoo import Specimen
+
+SEEDS = 100
+"""Within so many seeds every specimen is caught; a test holds it."""
+
+
+class Exhibit(msgspec.Struct, frozen=True, kw_only=True):
+    """What a visitor sees."""
+
+    specimen: Specimen
+    found: Break
+    scenario: Scenario
+    report: Report
+
+
+def exhibit(specimen: Specimen) -> Exhibit:
+    """Catch the specimen and make the run short."""
+    found = catch(specimen)
+    if found is None:
+        raise VezError(f"{specimen.name} was not caught in {SEEDS} seeds", hint="this is a bug in vez")
+    short = shortened(found, specimen.algorithm)
+    return Exhibit(specimen=specimen, found=found, scenario=short, report=run_and_report(short, specimen.algorithm))
+
+
+def catch(specimen: Specimen) -> Break | None:
+    """The first seed in which the specimen breaks what it is there to break."""
+    worlds = (specimen.world.but(seed=seed) for seed in range(SEEDS))
+    return first_break(worlds, specimen.algorithm, [specimen.breaks])
+
+
+def source(specimen: Specimen) -> str:
+    """The code that differs from the right algorithm."""
+    return textwrap.dedent(inspect.getsource(specimen.algorithm))

@@ -1,0 +1,1 @@
+"""How large a quorum must be when coordinators forget: exact chances, and the experiment."""

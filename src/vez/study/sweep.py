@@ -1,0 +1,214 @@
+"""Sweep: the same scenario under many seeds, on all cores, with one verdict per property.
+
+The result does not depend on how many processes share the work: seeds are judged one by one and merged in
+the order of the seeds.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from vez.errors import Misuse, ProtocolBug
+from vez.properties import Status
+from vez.properties.measure import Summary
+from vez.sim import Scenario, simulate
+from vez.sim.setup import Setup
+from vez.study.load import load_algorithm
+from vez.study.report import disappointments, report
+from vez.study.workers import in_order_of_completion
+
+CHUNK = 25
+"""Seeds per task: enough to pay for the trip to another process, few enough for a smooth progress bar."""
+
+Word = tuple[str, str, str, bool]
+"""Property, status, evidence, promised."""
+
+
+class Judged(msgspec.Struct, frozen=True):
+    """What is kept of the run of one seed."""
+
+    seed: int
+    events: int
+    by_kind: dict[str, int]
+    words: list[Word]
+    client_delay: Summary
+    synchronization_delay: Summary
+    leader: int | None
+    missed: list[str]
+    """In what it ended otherwise than its scenario expects."""
+
+
+class Tally(msgspec.Struct):
+    """One property over all seeds."""
+
+    name: str
+    promised: bool
+    runs: int = 0
+    broken: int = 0
+    undecided: int = 0
+    not_judged: int = 0
+    seed: int | None = None
+    """The first seed that breaks it."""
+    evidence: str = ""
+
+    @property
+    def status(self) -> Status:
+        """The verdict over all runs."""
+        if self.broken:
+            return Status.BROKEN
+        if self.not_judged == self.runs:
+            return Status.NOT_JUDGED
+        return Status.UNDECIDED if self.undecided else Status.HOLDS_IN_RUNS
+
+    @property
+    def words(self) -> str:
+        """The verdict in words, with the numbers that it rests on."""
+        if self.status is Status.NOT_JUDGED:
+            return "not judged"
+        if self.broken:
+            words = f"broken in {self.broken:,} of {self.runs:,} run{'s' if self.runs != 1 else ''}"
+        else:
+            judged = self.runs - self.undecided - self.not_judged
+            words = f"holds in {judged:,} run{'s' if judged != 1 else ''}"
+        words += f", undecided in {self.undecided:,}" if self.undecided else ""
+        return words + (f", not judged in {self.not_judged:,}" if self.not_judged else "")
+
+
+class Sweep(msgspec.Struct, kw_only=True):
+    """The result of a sweep."""
+
+    scenario: Scenario
+    runs: int = 0
+    events: int = 0
+    by_kind: dict[str, int] = {}
+    client_delay: Summary = Summary(0)
+    synchronization_delay: Summary = Summary(0)
+    leaders: dict[int | None, int] = {}
+    """Elections: how many runs ended with each leader; None where not all agreed on one."""
+    tallies: list[Tally] = []
+    missed: int = 0
+    """How many runs ended otherwise than the scenario expects."""
+    first_missed: tuple[int, list[str]] | None = None
+    """The first such seed, and in what."""
+
+    @property
+    def messages(self) -> int:
+        """All messages of all runs."""
+        return sum(self.by_kind.values())
+
+    @property
+    def first_broken(self) -> Tally | None:
+        """The broken property with the smallest seed; a promised one before the others."""
+        broken = [tally for tally in self.tallies if tally.broken]
+        return min(broken, key=lambda tally: (not tally.promised, tally.seed), default=None)
+
+
+def sweep(
+    scenario: Scenario,
+    runs: int,
+    *,
+    jobs: int | None = None,
+    debug: bool = False,
+    progress: Callable[[int, int], None] = lambda done, broken: None,
+) -> Sweep:
+    """Run seeds `scenario.seed` to `scenario.seed + runs - 1` and judge each."""
+    if runs < 1:
+        raise Misuse(f"--runs {runs}: expected at least 1")
+    Setup(scenario, load_algorithm(scenario.algorithm))  # what makes no sense is told before any work starts
+    seeds = range(scenario.seed, scenario.seed + runs)
+    chunks = [seeds[start : start + CHUNK] for start in range(0, runs, CHUNK)]
+    workers = min(jobs or os.cpu_count() or 1, len(chunks))
+    encoded = msgspec.json.encode(scenario)
+    results: dict[int, list[Judged]] = {}
+    done = broken = 0
+    tasks: list[tuple[Any, ...]] = [(encoded, chunk.start, chunk.stop, debug) for chunk in chunks]
+    for judged in in_order_of_completion(judge_seeds, tasks, workers):
+        results[judged[0].seed] = judged
+        done += len(judged)
+        broken += sum(any(word[1] == Status.BROKEN for word in one.words) for one in judged)
+        progress(done, broken)
+    return _merge(scenario, [one for start in sorted(results) for one in results[start]])
+
+
+def judge_seeds(encoded: bytes, start: int, stop: int, debug: bool) -> list[Judged]:
+    """The work of one task, in whichever process."""
+    scenario = msgspec.json.decode(encoded, type=Scenario)
+    algorithm = load_algorithm(scenario.algorithm)
+    return list(_judge(scenario, algorithm, range(start, stop), debug))
+
+
+def _judge(scenario: Scenario, algorithm: Any, seeds: Iterable[int], debug: bool) -> Iterator[Judged]:
+    for seed in seeds:
+        try:
+            run = simulate(scenario.but(seed=seed), algorithm, debug=debug)
+        except ProtocolBug as error:
+            error.args = (f"seed {seed}: {error.message}",)
+            raise
+        if run.trace is None:  # pragma: no cover - a run is recorded unless told otherwise
+            continue
+        found = report(run.trace)
+        words = [(verdict.name, str(verdict.status), verdict.evidence, verdict.promised) for verdict in found.verdicts]
+        cost = found.measurements
+        yield Judged(
+            seed=seed,
+            events=len(run.trace.events),
+            by_kind=cost.by_kind,
+            words=words,
+            client_delay=cost.client_delay,
+            synchronization_delay=cost.synchronization_delay,
+            leader=found.leader,
+            missed=disappointments(scenario.expect, found),
+        )
+
+
+def _merge(scenario: Scenario, judged: list[Judged]) -> Sweep:
+    kinds: Counter[str] = Counter()
+    for one in judged:
+        kinds.update(one.by_kind)
+    leaders = Counter(one.leader for one in judged)
+    missed = [one for one in judged if one.missed]
+    return Sweep(
+        scenario=scenario,
+        runs=len(judged),
+        events=sum(one.events for one in judged),
+        by_kind=dict(sorted(kinds.items())),
+        client_delay=_pool(one.client_delay for one in judged),
+        synchronization_delay=_pool(one.synchronization_delay for one in judged),
+        leaders={leader: leaders[leader] for leader in sorted(leaders, key=lambda one: (one is None, one or 0))},
+        tallies=_tallies(judged),
+        missed=len(missed),
+        first_missed=(missed[0].seed, missed[0].missed) if missed else None,
+    )
+
+
+def _tallies(judged: Iterable[Judged]) -> list[Tally]:
+    tallies: dict[str, Tally] = {}
+    for one in judged:
+        for name, status, evidence, promised in one.words:
+            tally = tallies.setdefault(name, Tally(name, promised))
+            tally.runs += 1
+            tally.undecided += status == Status.UNDECIDED
+            tally.not_judged += status == Status.NOT_JUDGED
+            if status == Status.BROKEN:
+                tally.broken += 1
+                if tally.seed is None:
+                    tally.seed, tally.evidence = one.seed, evidence
+            elif not tally.broken and not tally.evidence:
+                tally.evidence = evidence
+    return list(tallies.values())
+
+
+def _pool(summaries: Iterable[Summary]) -> Summary:
+    """Several summaries as one of all their numbers."""
+    told = [one for one in summaries if one.count]
+    count = sum(one.count for one in told)
+    if not count:
+        return Summary(0)
+    mean = sum((one.mean or 0) * one.count for one in told) / count
+    least, most = min(one.least or 0 for one in told), max(one.most or 0 for one in told)
+    return Summary(count, round(mean, 6), least, most)

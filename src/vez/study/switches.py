@@ -1,0 +1,233 @@
+"""Switches: an assumption turned off, and the first run in which a guarantee breaks without it.
+
+For each assumption there are a few worlds that do not keep it and keep the others as well as they can; seeds
+take turns among them. What is found is a fact; that nothing is found in so many seeds is not a proof, and is
+never said without the number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import islice
+from random import Random
+from typing import Any
+
+from vez.core.assumptions import Assumption
+from vez.core.process import Mutex, Process
+from vez.errors import Misuse, UnknownName
+from vez.sim import Scenario, simulate
+from vez.sim.scenario import Crash, Nemesis, Network, Suspicion, Want, Workload
+from vez.sim.setup import DEFAULT_N
+from vez.study.search import Break, breaks, first_break
+from vez.study.tidy import shortened
+
+SEEDS = 300
+SPREAD = "uniform(0.5, 1.5)"
+"""Delays of the worlds that break something else: varied, but within what the timers of the catalogue expect."""
+BUSY_MS = 30.0
+"""When random faults fall: while the requests of a mutex or an election are under way."""
+SIZES = (3, DEFAULT_N, 4)
+"""Where no number of processes is asked for, few are tried as well as some: fewer make a shorter story."""
+CANDIDATES = 4
+ATTEMPTS = 600
+UNTIL_MS = 400.0
+"""Requests and elections of these worlds take tens of ms; a run that never falls silent need not be longer."""
+MOST_EVENTS = 5_000
+"""Without its assumptions an algorithm may chase its own messages for ever; a run of the catalogue needs hundreds."""
+
+World = Callable[[type[Process], Scenario, Random], Scenario]
+
+
+def find_break(
+    algorithm: type[Process],
+    assumption: Assumption | str,
+    *,
+    n: int | None = None,
+    seeds: int = SEEDS,
+    parameters: dict[str, Any] | None = None,
+    progress: Callable[[int], None] = lambda tried: None,
+) -> Break | None:
+    """The first of so many seeds in which a guarantee of the algorithm breaks without the assumption."""
+    worlds = worlds_without(algorithm, assumption, n=n, seeds=seeds, parameters=parameters or {})
+    return first_break(worlds, algorithm, algorithm.guarantees, progress=progress)
+
+
+def shortest_break(
+    algorithm: type[Process],
+    assumption: Assumption | str,
+    *,
+    n: int | None = None,
+    seeds: int = SEEDS,
+    parameters: dict[str, Any] | None = None,
+    progress: Callable[[int], None] = lambda tried: None,
+) -> tuple[Break, Scenario] | None:
+    """The first few breaks made short; the shortest of them, and the seed that it came from."""
+    worlds = worlds_without(algorithm, assumption, n=n, seeds=seeds, parameters=parameters or {})
+    found = islice(breaks(worlds, algorithm, algorithm.guarantees, progress=progress), CANDIDATES)
+    short = [(one, shortened(one, algorithm, attempts=ATTEMPTS)) for one in found]
+    return min(short, key=lambda pair: _size(pair[1], algorithm), default=None)
+
+
+def _size(scenario: Scenario, algorithm: type[Process]) -> int:
+    run = simulate(scenario, algorithm)
+    return len(run.trace.events) if run.trace is not None else 0
+
+
+def worlds_without(
+    algorithm: type[Process],
+    assumption: Assumption | str,
+    *,
+    n: int | None = None,
+    seeds: int = SEEDS,
+    parameters: dict[str, Any] | None = None,
+) -> Iterator[Scenario]:
+    """Scenarios, one a seed, in which the assumption is not kept."""
+    if assumption not in set(Assumption):
+        raise UnknownName("assumption", str(assumption), list(Assumption))
+    wanted = Assumption(assumption)
+    if wanted not in algorithm.assumes:
+        known = ", ".join(algorithm.assumes) or "nothing"
+        raise Misuse(f"{algorithm.name} does not assume {wanted}", hint=f"it assumes {known}")
+    if wanted not in WORLDS:
+        raise Misuse(
+            f"{wanted} cannot be turned off: {wanted.meaning}", hint="identifiers are the addresses of the channels"
+        )
+    return _generate(algorithm, WORLDS[wanted], n, seeds, parameters or {})
+
+
+def _generate(
+    algorithm: type[Process], worlds: tuple[World, ...], n: int | None, seeds: int, parameters: dict[str, Any]
+) -> Iterator[Scenario]:
+    for seed in range(seeds):
+        place, round_ = seed % len(worlds), seed // len(worlds)
+        size = n or max(SIZES[round_ % len(SIZES)], algorithm.smallest())
+        requests = 1 + round_ // len(SIZES) % 3
+        base = Scenario(
+            algorithm=algorithm.name,
+            n=size,
+            seed=seed,
+            parameters=parameters,
+            until_ms=UNTIL_MS,
+            max_events=MOST_EVENTS,
+            network=Network(delay=SPREAD),
+            workload=_workload(algorithm, parameters, requests) if issubclass(algorithm, Mutex) else None,
+        )
+        yield worlds[place](algorithm, base, Random(f"{seed}/switch"))
+
+
+def _workload(algorithm: type[Mutex], parameters: dict[str, Any], requests: int) -> Workload:
+    """Contention, with stays that a lease allows for."""
+    longest = min(3.0, _stay_bound(algorithm, parameters) / 3) if algorithm.stay_bound else 3.0
+    return Workload(requests=requests, think_ms="uniform(0, 10)", inside_ms=f"uniform(0.5, {longest:g})")
+
+
+def _stay_bound(algorithm: type[Mutex], parameters: dict[str, Any]) -> float:
+    return float(parameters.get(algorithm.stay_bound, getattr(algorithm(), algorithm.stay_bound)))
+
+
+def _loss(algorithm: type[Process], base: Scenario, chance: Random) -> Scenario:
+    return base.but(network=Network(delay=SPREAD, loss=0.05))
+
+
+def _duplication(algorithm: type[Process], base: Scenario, chance: Random) -> Scenario:
+    return base.but(network=Network(delay=SPREAD, duplicate=0.2))
+
+
+def _late_copies(algorithm: type[Process], base: Scenario, chance: Random) -> Scenario:
+    """A copy may arrive when its receiver is busy with its next request already."""
+    return _pair(algorithm, base.but(network=Network(delay="exponential(1)", duplicate=0.5)), chance, inside_ms=1.0)
+
+
+def _pair(algorithm: type[Process], base: Scenario, chance: Random, inside_ms: float) -> Scenario:
+    """Two who want in often: fewer ways to get stuck than in a crowd, for those that do not promise progress."""
+    if not issubclass(algorithm, Mutex):
+        return base
+    contenders = algorithm.contenders(_ids(base))
+    first = int(chance.random() * len(contenders))
+    wants = tuple(
+        Want(process=process, at_ms=float(at), inside_ms=inside_ms)
+        for at in range(0, 30, 5)
+        for process in (contenders[first], contenders[first - 1])
+    )
+    return base.but(workload=None, want=wants)
+
+
+def _ids(base: Scenario) -> tuple[int, ...]:
+    return tuple(range(1, (base.n or DEFAULT_N) + 1))
+
+
+def _overtaking(algorithm: type[Process], base: Scenario, chance: Random) -> Scenario:
+    return base.but(network=Network(delay="exponential(1)", fifo=False, reorder=0.3))
+
+
+def _crash(algorithm: type[Process], base: Scenario, chance: Random) -> Scenario:
+    return base.but(nemesis=Nemesis(crashes=1, within_ms=BUSY_MS))
+
+
+def _hub_crash(algorithm: type[Process], base: Scenario, chance: Random) -> Scenario:
+    return base.but(crash=(Crash(process=1, at_ms=round(0.1 + chance.random() * BUSY_MS, 3)),))
+
+
+def _recovery(algorithm: type[Process], base: Scenario, chance: Random) -> Scenario:
+    """Some come back, in half of the worlds with their durable fields, in half with nothing."""
+    memory = chance.random() < 0.5
+    return base.but(nemesis=Nemesis(crashes=2, recoveries=2, memory=memory, within_ms=BUSY_MS))
+
+
+def _amnesia(algorithm: type[Process], base: Scenario, chance: Random) -> Scenario:
+    """About half of the processes restart within a moment, with nothing, while somebody is inside for long."""
+    at = chance.random() * BUSY_MS / 2
+    crashes = tuple(
+        Crash(process=process, at_ms=round(at, 3), recover_ms=round(at + 0.1 + chance.random(), 3), memory=False)
+        for process in _ids(base)
+        if chance.random() < 0.5
+    )
+    return _pair(algorithm, base.but(crash=crashes), chance, inside_ms=6.0)
+
+
+def _forgotten(algorithm: type[Process], base: Scenario, chance: Random) -> Scenario:
+    """All restart now and then, with nothing, while messages are slow: what they had promised is still believed."""
+    crashes = tuple(
+        Crash(process=process, at_ms=at, recover_ms=round(at + 0.1, 3), memory=False)
+        for process in range(1, (base.n or DEFAULT_N) + 1)
+        for at in sorted(round(0.1 + chance.random() * BUSY_MS / 2, 3) for _ in range(3))
+    )
+    return base.but(network=Network(delay="exponential(3)"), crash=crashes)
+
+
+def _pause(algorithm: type[Process], base: Scenario, chance: Random) -> Scenario:
+    return base.but(nemesis=Nemesis(pauses=2, within_ms=BUSY_MS))
+
+
+def _late_messages(algorithm: type[Process], base: Scenario, chance: Random) -> Scenario:
+    return base.but(network=Network(delay="pareto(0.3, 1.3)"))
+
+
+def _long_stay(algorithm: type[Process], base: Scenario, chance: Random) -> Scenario:
+    bound = _stay_bound(algorithm, base.parameters) if issubclass(algorithm, Mutex) else 0.0
+    return base.but(workload=Workload(requests=2, think_ms="uniform(0, 10)", inside_ms=f"uniform(1, {4 * bound:g})"))
+
+
+def _false_suspicion(algorithm: type[Process], base: Scenario, chance: Random) -> Scenario:
+    """Somebody, or everybody but one, takes a live process for dead; half of the times it is never taken back."""
+    ids = _ids(base)
+    peer = ids[int(chance.random() * len(ids))]
+    believers = [process for process in ids if process != peer and chance.random() < 0.5]
+    at = round(chance.random() * BUSY_MS, 3) if chance.random() < 0.5 else 0.0
+    until = round(at + 1 + chance.random() * BUSY_MS, 3) if chance.random() < 0.5 else None
+    mistakes = tuple(Suspicion(process=one, peer=peer, at_ms=at, until_ms=until) for one in believers)
+    return base.but(suspect=mistakes)
+
+
+WORLDS: dict[Assumption, tuple[World, ...]] = {
+    Assumption.RELIABLE: (_loss, _duplication, _late_copies),
+    Assumption.FIFO: (_overtaking,),
+    Assumption.NO_CRASHES: (_crash, _amnesia),
+    Assumption.HUB_STAYS: (_hub_crash,),
+    Assumption.NO_RECOVERY: (_recovery, _amnesia),
+    Assumption.KNOWN_BOUNDS: (_pause, _late_messages),
+    Assumption.BOUNDED_STAY: (_long_stay,),
+    Assumption.PERFECT_DETECTOR: (_false_suspicion,),
+    Assumption.STABLE_STORAGE: (_forgotten, _amnesia),
+}
+"""How each assumption is turned off. Two processes with one identifier cannot even be addressed."""

@@ -1,0 +1,1 @@
+"""The verification matrix: every algorithm against every kind of fault, and its page."""

@@ -1,0 +1,1 @@
+"""Commands supervised while a lock is held: process groups, signals, terminals."""

@@ -1,0 +1,1 @@
+"""Locks and leaders for programs: requests, grants, and the clients for threads and for tasks."""

@@ -1,0 +1,358 @@
+"""The client for tasks. Every task is an owner of its own.
+
+The body of `async with` is cancelled as soon as what it holds is lost, and ends with `OwnershipLost`: the same way
+in which `asyncio.timeout` ends with `TimeoutError`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from time import monotonic
+from types import TracebackType
+from typing import Self
+from weakref import WeakKeyDictionary, ref
+
+from vez.engines import open_engine
+from vez.engines.base import Break, Engine, Holding, Inspection, Kind, Leader, Progress, Request
+from vez.engines.names import check_name
+from vez.engines.owners import Owner
+from vez.errors import AlreadyHeld, LockTimeout, Misuse, OwnershipLost
+from vez.turns.grants import Grants
+from vez.turns.request import (
+    check_kind,
+    check_lease,
+    check_reason,
+    check_timeout,
+    default_label,
+    election_request,
+    lock_request,
+    semaphore_request,
+)
+
+_FOREVER = object()
+_owners: WeakKeyDictionary[asyncio.Task[object], Owner] = WeakKeyDictionary()
+
+
+def _owner() -> Owner:
+    """This task."""
+    task = asyncio.current_task()
+    if task is None:
+        raise Misuse("vez.aio must be used within a task", hint="run it with asyncio.run")
+    owner = _owners.get(task)
+    if owner is None:
+        owner = _owners[task] = Owner()
+    return owner
+
+
+class Grant:
+    """Something that is held: a lock, a permit. Goes with `async with`, or with `release`."""
+
+    def __init__(self, name: str, holding: Holding) -> None:
+        self.name = name
+        self.token = holding.token
+        """Strictly increases for a name; give it to the protected side, which refuses a smaller one."""
+        self._holding = holding
+        self.released = False
+        self.below: Self | None = None  # what the same task holds through the same object, and got earlier
+        self._loss = asyncio.Event()
+        self._body: asyncio.Task[object] | None = None
+        self._cancelled = False
+        me = ref(self)  # the engine must not keep alive what nobody else knows any more
+
+        def tell(why: str) -> None:
+            grant = me()
+            if grant is not None:
+                grant._lost(why)
+
+        holding.on_loss(tell)
+        if holding.why_lost() is not None:
+            self._loss.set()
+
+    @property
+    def lost(self) -> bool:
+        """Whether it is gone although it was not released."""
+        return not self.released and self._holding.why_lost() is not None
+
+    def check(self) -> None:
+        """Raise `OwnershipLost` if it is no longer held."""
+        if (why := self._holding.why_lost()) is not None:
+            raise self._error(why)
+
+    async def wait_lost(self) -> None:
+        """Return when it is lost."""
+        await self._loss.wait()
+
+    def lifeline(self) -> int | None:
+        """A descriptor for a child process that should keep this should we be killed; to be closed by the caller."""
+        return self._holding.lifeline()
+
+    async def release(self) -> None:
+        """Let go; the next in line is woken. Doing it twice is harmless."""
+        self.released = True
+        await self._holding.release_async()
+
+    async def __aenter__(self) -> Self:
+        self._body = asyncio.current_task()
+        if self._loss.is_set():
+            await self.release()
+            self.check()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        body, self._body = self._body, None
+        why = self._holding.why_lost() if not self.released else None
+        await self.release()
+        if self._cancelled and body is not None and body.uncancel() == 0 and kind is asyncio.CancelledError:
+            raise self._error(why or "it was lost") from error
+
+    def _lost(self, why: str) -> None:
+        if self.released or self._loss.is_set():
+            return
+        self._loss.set()
+        if self._body is not None:
+            self._cancelled = True
+            self._body.cancel(f"{self.name!r} was lost: {why}")
+
+    def _error(self, why: str) -> OwnershipLost:
+        return OwnershipLost(
+            f"{self.name!r} (token {self.token}) is no longer held: {why}",
+            hint="stop writing; whatever is fenced refuses this token from now on",
+        )
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r} token {self.token}{' lost' if self.lost else ''}>"
+
+
+class Leadership(Grant):
+    """A term of office."""
+
+    @property
+    def term(self) -> int:
+        """Strictly increases for an election; at most one leader has it."""
+        return self.token
+
+    async def resign(self) -> None:
+        """Step down; another candidate is elected at once."""
+        await self.release()
+
+    async def transfer(self, to: str) -> int:
+        """Hand over to the candidate with this label, without a vacancy; its term."""
+        self.released = True  # from here on its going is no loss
+        try:
+            term = await self._transfer(to)
+        except BaseException:
+            self.released = False
+            raise
+        await self.release()
+        return term
+
+    async def _transfer(self, to: str) -> int:
+        while True:
+            try:
+                return self._holding.transfer(to)
+            except BlockingIOError:  # the engine is busy for a moment, and the loop must not stand still
+                await asyncio.sleep(0.001)
+
+
+class Lock:
+    """A lock, or a permit, that can be asked for again and again; each task has its own grant."""
+
+    grant_type: type[Grant] = Grant
+
+    def __init__(self, engine: Engine, request: Request, timeout: float | None, progress: Progress | None) -> None:
+        self._engine, self._request = engine, request
+        self._timeout = check_timeout(timeout)
+        self._progress = progress
+        self._grants: Grants[Grant] = Grants()  # by task
+
+    @property
+    def name(self) -> str:
+        """The name of the lock."""
+        return self._request.name
+
+    async def acquire(self, timeout: float | object | None = _FOREVER) -> Grant:
+        """Wait for one's turn. `LockTimeout` when the time is over, and then nothing is left behind."""
+        seconds = self._timeout if timeout is _FOREVER else check_timeout(timeout)  # type: ignore[arg-type]
+        owner = _owner()
+        holding = await self._engine.acquire_async(self._request, owner, seconds, self._progress)
+        try:
+            grant = self.grant_type(self._request.name, holding)
+            self._grants.push(owner, grant)
+            return grant
+        except BaseException:  # an interrupt: nobody will know of the grant
+            holding.release()
+            raise
+
+    async def try_acquire(self) -> Grant | None:
+        """The grant if it can be had at once, else nothing."""
+        try:
+            return await self.acquire(0)
+        except (LockTimeout, AlreadyHeld):
+            return None
+
+    async def release(self) -> None:
+        """Let go of what this task holds through this object."""
+        owner = _owner()
+        grant = self._grants.newest(owner)
+        if grant is None:
+            raise Misuse(f"{self.name!r} is not held by this task through this object", hint="acquire it first")
+        await grant.release()
+        self._grants.tidy(owner)
+
+    async def __aenter__(self) -> Grant:
+        grant = await self.acquire()
+        return await grant.__aenter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        owner = _owner()
+        grant = self._grants.newest(owner)
+        if grant is not None:
+            try:
+                await grant.__aexit__(kind, error, at)
+            finally:
+                self._grants.tidy(owner)
+
+
+class Election(Lock):
+    """A candidacy: entering waits until elected; the body is cancelled when deposed."""
+
+    grant_type = Leadership
+
+    async def acquire(self, timeout: float | object | None = _FOREVER) -> Leadership:
+        """Wait until elected."""
+        return await super().acquire(timeout)  # type: ignore[return-value]  # grant_type says so
+
+    async def __aenter__(self) -> Leadership:
+        return await super().__aenter__()  # type: ignore[return-value]
+
+    def observe(self) -> AsyncIterator[Leader | None]:
+        """The leader now, and each change."""
+        return self._engine.observe_async(self.name)
+
+
+class Client:
+    """A connection to an engine, for one event loop."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    @property
+    def url(self) -> str:
+        """The URL of the engine."""
+        return self.engine.url
+
+    def lock(
+        self,
+        name: str,
+        *,
+        timeout: float | None = None,
+        shared: bool = False,
+        lease: float | None = None,
+        label: str | None = None,
+        on_wait: Progress | None = None,
+        grace: float = 1.0,
+    ) -> Lock:
+        """A lock; `shared` for readers. `timeout` bounds the wait, `on_wait` hears of the place in the queue,
+        `grace` is what a forced release gives the cancelled body before others may pass."""
+        check_lease(lease)
+        return Lock(self.engine, lock_request(name, shared, label, grace), timeout, on_wait)
+
+    def read_lock(self, name: str, *, timeout: float | None = None, on_wait: Progress | None = None) -> Lock:
+        """Many readers, or one writer; first come, first served, so neither starves."""
+        return self.lock(name, timeout=timeout, shared=True, on_wait=on_wait)
+
+    def write_lock(self, name: str, *, timeout: float | None = None, on_wait: Progress | None = None) -> Lock:
+        """The writer's side; the same as `lock`."""
+        return self.lock(name, timeout=timeout, on_wait=on_wait)
+
+    def semaphore(
+        self,
+        name: str,
+        limit: int,
+        *,
+        timeout: float | None = None,
+        label: str | None = None,
+        on_wait: Progress | None = None,
+        grace: float = 1.0,
+    ) -> Lock:
+        """At most `limit` inside at once. All users must name the same limit."""
+        return Lock(self.engine, semaphore_request(name, limit, label=label, grace=grace), timeout, on_wait)
+
+    def election(
+        self,
+        name: str,
+        *,
+        weight: int = 0,
+        timeout: float | None = None,
+        label: str | None = None,
+        on_wait: Progress | None = None,
+        grace: float = 1.0,
+    ) -> Election:
+        """A candidacy. When there is no leader the heaviest candidate wins, among equals the first."""
+        label = default_label() if label is None else label
+        return Election(self.engine, election_request(name, weight, label=label, grace=grace), timeout, on_wait)
+
+    @asynccontextmanager
+    async def lock_all(self, names: Sequence[str], *, timeout: float | None = None) -> AsyncIterator[dict[str, Grant]]:
+        """Several locks, in one canonical order so that no two callers can wait for each other; all or nothing."""
+        if isinstance(names, str):
+            raise Misuse(f"lock_all wants several names, found the text {names!r}", hint=f"for one: lock({names!r})")
+        ordered = sorted({check_name(name) for name in names})
+        if len(ordered) != len(names):
+            raise Misuse(f"lock_all got a name twice: {', '.join(sorted(names))}")
+        end = None if check_timeout(timeout) is None else monotonic() + (timeout or 0)
+        async with AsyncExitStack() as stack:
+            grants = {}
+            for name in ordered:
+                left = None if end is None else max(0.0, end - monotonic())
+                grants[name] = await stack.enter_async_context(await self.lock(name).acquire(left))
+            yield grants
+
+    async def inspect(self, name: str, kind: Kind = "lock") -> Inspection:
+        """Holders, queue, waits and forced releases of a name."""
+        return self.engine.inspect(check_name(name), check_kind(kind))
+
+    async def locks(self, prefix: str = "", kind: Kind = "lock") -> list[str]:
+        """The names in use, or once used, that begin so."""
+        return self.engine.names(prefix, kind)
+
+    async def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:
+        """Take it from its holders by force: recorded, and told to them first. Nothing if nobody holds it."""
+        return await asyncio.to_thread(self.engine.break_lock, check_name(name), check_reason(reason), check_kind(kind))
+
+    async def close(self) -> None:
+        """Let go of everything."""
+        self.engine.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        await self.close()
+
+
+def connect(url: str | None = None) -> Client:
+    """A client of the engine at the URL; by default that of `VEZ_URL`, or the files of this machine."""
+    return Client(open_engine(url))
+
+
+_default: WeakKeyDictionary[asyncio.AbstractEventLoop, Client] = WeakKeyDictionary()
+
+
+def lock(name: str, *, timeout: float | None = None, shared: bool = False, on_wait: Progress | None = None) -> Lock:
+    """A lock of the default engine, which is looked up once for an event loop."""
+    loop = asyncio.get_running_loop()
+    client = _default.get(loop)
+    if client is None:
+        for other in [one for one in _default if one.is_closed()]:  # a client keeps the loop alive in which it listens
+            _default.pop(other).engine.close()
+        client = _default[loop] = connect()
+    return client.lock(name, timeout=timeout, shared=shared, on_wait=on_wait)
