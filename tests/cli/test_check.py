@@ -122,7 +122,7 @@ def test_ctrl_c_among_the_loops_keeps_what_the_search_has_found(
         (["check", "threads:counter", "--crashes", "1", "-n", "3"], 64, "--crashes, -n: not for programs of threads"),
         (["check", "threads:counter", "-o", "lost.svg"], 64, "text or Mermaid"),
         (["check", "threads:counter", "--set", "threads=0"], 64, "at least one thread"),
-        (["verify", "coordinator", "-o", "verdicts"], 64, "with a suffix"),
+        (["verify", "coordinator", "-o", "verdicts"], 64, "is written as Markdown"),
         (["check", "lamport", "--victims", "9", "--crashes", "1"], 64, "there is no process 9"),
         (["check", "threads:count"], 64, "did you mean counter"),
         (["check", "threads:nowhere.py:main"], 66, "there is no file"),
@@ -151,18 +151,16 @@ def test_verify_tells_promises_broken_from_assumptions_not_kept(capsys: pytest.C
     assert not worlds["1 crash"]["assumptions_kept"]
 
 
-def test_verify_writes_a_page_with_a_picture_behind_every_broken_cell(
+def test_verify_writes_a_page_with_a_command_for_every_broken_cell(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     page = tmp_path / "page.md"
     assert run(["verify", "coordinator", "-o", str(page)]) == 0
     assert f"wrote {page}" in capsys.readouterr().out
     text = page.read_text()
-    links = re.findall(r"\[picture\]\(([^)]*)\)", text)
-    assert len(links) == text.count("**broken** (") > len(set(links)), "the same run is drawn once"
-    for link in links:
-        assert (tmp_path / link).read_text().startswith("<svg")
-    assert len(list((tmp_path / "page").iterdir())) == len(set(links))
+    commands = re.findall(r"`(vez check [^`]* --diagram text)`", text)
+    assert len(commands) == len(set(commands)) == text.count("**broken** (") > 0
+    assert [path.name for path in tmp_path.iterdir()] == ["page.md"], "no pictures beside it"
 
 
 def test_an_endless_run_is_replayed_and_drawn_with_its_loop(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

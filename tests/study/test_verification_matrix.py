@@ -1,22 +1,28 @@
-"""The written table of truth is true, and what the textbooks know to break is found without being told where."""
+"""The written verification matrix is true, and what the textbooks know to break is found without being told where."""
 
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
 from vez.algorithms import ALGORITHMS
 from vez.check import Budget, Configuration, Limits, check
+from vez.cli.app import run
+from vez.cli.verify import MAX_STATES
 from vez.properties import Status
 from vez.sim.scenario import Elect, Scenario
-from vez.study.verify.matrix import FEWEST, Cell, commanded, configuration, row, worlds
+from vez.study.verify.matrix import FEWEST, Row, World, commanded, configuration, row, worlds
+from vez.study.verify.page import text
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "verdicts.md"
 FITS = 25_000
 """States of a cell that the tests check again; the page is written with a larger limit."""
-LINK = re.compile(r"\[picture\]\(([^)]*)\)")
+DRAWN = 6_000
+"""States of a row of which the tests run the commands that draw its broken cells."""
+RUN = re.compile(r"^- (\w+) \((\d+) steps?(, then a loop)?\), .*: `(vez check [^`]*)`$", re.MULTILINE)
 
 
 def written(name: str) -> dict[str, list[str]]:
@@ -30,17 +36,8 @@ def written(name: str) -> dict[str, list[str]]:
     return {cells[-1]: cells for cells in rows}
 
 
-def shown(cell: Cell, text: str) -> str:
-    """A cell as the page has it, with whatever picture the page links to."""
-    link = re.search(r"\[picture\]\(([^)]*)\), ", text)
-    if cell.status != "broken":
-        return f"{cell.status} ({cell.worst})" if cell.worst else cell.status
-    assert link is not None, "a broken cell has a picture"
-    return f"**broken** ({link[0]}{cell.length})"
-
-
 @pytest.mark.parametrize("name", list(ALGORITHMS))
-def test_the_page_says_and_shows_what_the_checker_does(name: str) -> None:
+def test_the_page_says_what_the_checker_does(name: str) -> None:
     rows = written(name)
     for world in worlds(name, ALGORITHMS[name]):
         for n in (0, FEWEST):
@@ -51,30 +48,70 @@ def test_the_page_says_and_shows_what_the_checker_does(name: str) -> None:
             *_, states, _ = cells = rows.pop(command, None) or pytest.fail(f"the page lacks {command}")
             if states == "not exhausted" or int(states.replace(",", "")) > FITS:
                 continue
-            found = row(name, ALGORITHMS[name], world, 2 * FITS, n=n, pictures=True)
+            found = row(name, ALGORITHMS[name], world, 2 * FITS, n=n)
             assert (found.size, f"`{found.command}`") == (states, command)
-            assert cells[1] == str(found.n)
-            for written_cell, (title, cell) in zip(cells[2:-2], found.cells.items(), strict=True):
-                assert written_cell == shown(cell, written_cell)
-                if cell.status == "broken":
-                    assert (PAGE.parent / LINK.findall(written_cell)[0]).read_text() == found.pictures[title]
+            assert cells[1:-2] == [str(found.n), *map(text, found.cells.values())]
             if world.n:
                 break
     assert not rows, "the page has rows that the checker does not know"
 
 
-def test_every_picture_is_linked_and_every_link_leads_to_one() -> None:
-    linked = set(LINK.findall(PAGE.read_text()))
-    assert linked == {f"{PAGE.stem}/{path.name}" for path in PAGE.with_suffix("").iterdir()}
-    assert len(linked) > 50
+def test_every_broken_cell_has_the_command_that_draws_it() -> None:
+    """The commands below the tables, made anew from the tables."""
+    page = PAGE.read_text()
+    expected = []
+    for name, algorithm in ALGORITHMS.items():
+        rows = written(name)
+        for world in worlds(name, algorithm):
+            for n in dict.fromkeys((len(configuration(name, algorithm, world).ids), FEWEST)):
+                cells = rows.pop(f"`{commanded(name, world, n)}`", None)
+                expected += drawings(name, world, n, cells, page) if cells else []
+    assert sorted(expected) == sorted(RUN.findall(page))
+    assert len(expected) == page.count("**broken** (") > 300
 
 
-def test_an_endless_run_is_drawn_as_a_loop() -> None:
-    text = PAGE.read_text()
-    found = re.findall(r"\[picture\]\(([^)]*)\), \d+ steps?(, then a loop)?", text)
-    endless = {link for link, loop in found if loop}
-    assert endless
-    assert all("from here on for ever" in (PAGE.parent / link).read_text() for link in endless)
+def drawings(name: str, world: World, n: int, cells: list[str], page: str) -> list[tuple[str, ...]]:
+    """What the page should list for one of its rows: property, steps, loop and command."""
+    head = page.split(f"## {name}\n")[1].split("| world | n | ")[1].split(" | states")[0].split(" | ")
+    states = None if cells[-2] == "not exhausted" else int(cells[-2].replace(",", ""))
+    line = Row(algorithm=name, world=world, n=n, states=states, cells={}, promised=(), kept=True)
+    broken = re.compile(r"\*\*broken\*\* \((\d+) steps?(, then a loop)?\)")
+    found = zip(world.properties or head, map(broken.fullmatch, cells[2:-2]), strict=True)
+    return [(str(title), cell[1], cell[2] or "", line.drawing(title, MAX_STATES)) for title, cell in found if cell]
+
+
+def small_runs() -> list[tuple[str, ...]]:
+    """For each algorithm the broken cells with the shortest and the longest run, and a loop, of its smaller tables."""
+    chosen: dict[str, tuple[str, ...]] = {}
+    for name in ALGORITHMS:
+        small = {
+            command.strip("`")
+            for command, cells in written(name).items()
+            if cells[-2] != "not exhausted" and int(cells[-2].replace(",", "")) <= DRAWN
+        }
+        runs = [one for one in RUN.findall(PAGE.read_text()) if one[3].split(" --property")[0] in small]
+        runs = sorted((one for one in runs if one[3].split()[2] == name), key=lambda one: int(one[1]))
+        for one in [*runs[:1], *runs[-1:], *[one for one in runs if one[2]][:1]]:
+            chosen[one[3]] = one
+    return list(chosen.values())
+
+
+@pytest.mark.parametrize(("title", "steps", "loop", "command"), small_runs())
+def test_the_commands_of_the_page_draw_what_it_says(
+    title: str, steps: str, loop: str, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(shlex.split(command)[1:])
+    printed = capsys.readouterr().out
+    times = f"{steps} step{'s' * (steps != '1')}"
+    repeated = ", then round in a loop" if loop else ""
+    assert f"run in which {title} is broken, {times}{repeated}:" in printed
+    assert f"✗ {title} broken" in printed
+    assert ("from here on for ever" in printed) == bool(loop)
+
+
+def test_the_page_links_to_nothing_that_is_not_there() -> None:
+    assert not PAGE.with_suffix("").exists()
+    assert "](" not in PAGE.read_text()
 
 
 KNOWN = [
@@ -116,7 +153,7 @@ def test_a_coordinator_elected_by_bully_needs_the_perfect_detector() -> None:
     (world,) = [world for world in worlds(name, ALGORITHMS[name]) if world.name == "1 wrong suspicion"]
     report = check(configuration(name, ALGORITHMS[name], world), ("exclusion",), limits=Limits(1_200_000), first=True)
     found = next(cells for cells in written(name).values() if "1 wrong suspicion" in cells[0])
-    assert found[2].endswith(f", {report.counterexamples['exclusion'].steps} steps)")
+    assert found[2] == f"**broken** ({report.counterexamples['exclusion'].steps} steps)"
 
 
 def test_lamport_is_exhausted_where_nothing_goes_wrong() -> None:

@@ -1,4 +1,4 @@
-"""`vez verify`: the whole catalogue against every kind of fault, as a table."""
+"""`vez verify`: the verification matrix, every algorithm against every kind of fault."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from vez.algorithms import ALGORITHMS, find
 from vez.cli.app import EXIT_BROKEN
 from vez.cli.output import console, print_json, write_file
 from vez.cli.progress import Line
-from vez.errors import CannotWrite, Misuse
+from vez.errors import Misuse
 from vez.study.verify.matrix import Row, to_json, verify
-from vez.study.verify.page import Album, markdown
+from vez.study.verify.page import markdown
 
 MAX_STATES = 3_000_000
 """For each world; the whole catalogue then takes some minutes."""
@@ -24,9 +24,7 @@ MAX_STATES = 3_000_000
 @click.command("verify", short_help="Check the whole catalogue.")
 @click.argument("algorithms", nargs=-1)
 @click.option("--max-states", type=click.IntRange(1), default=MAX_STATES, show_default=True, help="For each world.")
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="Write the table as a Markdown page, with pictures."
-)
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the matrix as a Markdown page.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def verify_command(algorithms: tuple[str, ...], max_states: int, output: Path | None, as_json: bool) -> int:
     """Check ALGORITHMS (or all) for few processes against every kind of fault.
@@ -38,33 +36,19 @@ def verify_command(algorithms: tuple[str, ...], max_states: int, output: Path | 
     vez verify ricart-agrawala bully
     vez verify -o docs/reference/verdicts.md
     """
-    if output and not output.suffix:
-        raise Misuse(f"{output}: expected a file name with a suffix", hint="say -o verdicts.md")
+    if output and output.suffix.lower() != ".md":
+        raise Misuse(f"{output}: the matrix is written as Markdown", hint="say -o verdicts.md")
     chosen = {name: find(name) for name in algorithms} or dict(ALGORITHMS)
     with Line() as line:
-        rows = list(verify(chosen, max_states, line.show, pictures=output is not None))
+        rows = list(verify(chosen, max_states, line.show))
     if output:
-        _write(output, rows, max_states)
+        write_file(output, markdown(rows, max_states))
     surprises = [row for row in rows if not chosen[row.algorithm].wrong and surprising(row)]
     if as_json:
         print_json({"rows": [to_json(row) for row in rows], "surprises": len(surprises)})
     else:
         _print(rows, surprises, output)
     return EXIT_BROKEN if surprises else 0
-
-
-def _write(output: Path, rows: list[Row], max_states: int) -> None:
-    """The page, and beside it a folder of its name with the pictures."""
-    album = Album(rows, output.stem)
-    folder = output.with_suffix("")
-    try:
-        if album.pictures:
-            folder.mkdir(exist_ok=True)
-    except OSError as error:
-        raise CannotWrite(f"cannot make the folder {folder}: {error.strerror}", hint="choose another file") from error
-    for name, picture in album.pictures.items():
-        write_file(folder / name, picture)
-    write_file(output, markdown(rows, max_states, album))
 
 
 def surprising(row: Row) -> bool:

@@ -1,22 +1,23 @@
-"""Verify: the table of truth: every algorithm against every kind of fault, each cell decided or honestly not.
+"""The verification matrix: every algorithm against every kind of fault, each cell decided or honestly not.
 
 A cell is the checker's verdict for the smallest interesting number of processes. Its text depends on nothing
-but the algorithms, so that the written table is a golden file.
+but the algorithms, so that the written page is a golden file.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
-from vez import draw
 from vez.algorithms.mutex.elected_coordinator import ELECTIONS
 from vez.check import Budget, Configuration, Limits, Report, check
+from vez.check.liveness.lassos import LIVENESS
 from vez.core.assumptions import Assumption, Property
 from vez.core.process import DURABLE, Process, marked
-from vez.properties import Status, Verdict, judge
+from vez.properties import Status, Verdict
 from vez.sim.scenario import Scenario
 
 EDGES = ((1, 2), (2, 3), (1, 3))
@@ -187,13 +188,24 @@ class Row(msgspec.Struct, frozen=True):
     promised: tuple[str, ...]
     kept: bool
     """Whether the world keeps all that the algorithm assumes."""
-    pictures: dict[str, str] = {}
-    """By property: the shortest run that breaks it, as SVG, where pictures were asked for."""
 
     @property
     def command(self) -> str:
-        """How to see it."""
+        """The command that checks this row."""
         return commanded(self.algorithm, self.world, self.n)
+
+    def drawing(self, name: str, max_states: int) -> str:
+        """The command that draws the shortest run that breaks the property.
+
+        A violation of safety ends the search. What must happen some day is judged at its end; a search that met
+        its limit of states ends there.
+        """
+        plain = msgspec.structs.replace(self.world, options=_without_properties(self.world.options))
+        stop = "" if name in LIVENESS else "--first"
+        if not stop and self.states is None:
+            stop = f"--max-states {max_states}"
+        parts = (commanded(self.algorithm, plain, self.n), f"--property {name}", stop, "--diagram text")
+        return " ".join(filter(None, parts))
 
     @property
     def settled(self) -> bool:
@@ -210,6 +222,10 @@ def commanded(name: str, world: World, n: int) -> str:
     """A row as a command."""
     few = f"-n {n}" if n != USUAL_N else ""
     return " ".join(filter(None, ("vez check", name, few, world.options, _case(name, world).options)))
+
+
+def _without_properties(options: str) -> str:
+    return re.sub(r" ?--property \w+", "", options)
 
 
 def worlds(name: str, algorithm: type[Process]) -> Iterator[World]:
@@ -252,23 +268,19 @@ def verify(
     algorithms: Mapping[str, type[Process]],
     max_states: int,
     watch: Callable[[str], None] | None = None,
-    *,
-    pictures: bool = False,
 ) -> Iterator[Row]:
     """Check the algorithms one world after another; where too much is left open, two processes are tried as well."""
     for name, algorithm in algorithms.items():
         for world in worlds(name, algorithm):
             if watch is not None:
                 watch(f"{name}: {world.name}")
-            found = row(name, algorithm, world, max_states, pictures=pictures)
+            found = row(name, algorithm, world, max_states)
             yield found
             if not found.settled and found.n > FEWEST >= algorithm.smallest() and algorithm.topology.name != "graph":
-                yield row(name, algorithm, world, max_states, n=FEWEST, pictures=pictures)
+                yield row(name, algorithm, world, max_states, n=FEWEST)
 
 
-def row(
-    name: str, algorithm: type[Process], world: World, max_states: int, *, n: int = 0, pictures: bool = False
-) -> Row:
+def row(name: str, algorithm: type[Process], world: World, max_states: int, *, n: int = 0) -> Row:
     """Check one algorithm in one world."""
     asked = configuration(name, algorithm, world, n)
     report = check(asked, world.properties, limits=Limits(max_states), no_return=False)
@@ -280,18 +292,7 @@ def row(
         cells={verdict.name: _cell(report, verdict) for verdict in report.verdicts},
         promised=tuple(map(str, algorithm.guarantees)),
         kept=not _unkept(algorithm, world, _case(name, world).parameters),
-        pictures=_pictures(report) if pictures else {},
     )
-
-
-def _pictures(report: Report) -> dict[str, str]:
-    """The shortest run of each broken property; those that the same run breaks get the same picture."""
-    found = {}
-    names = [verdict.name for verdict in report.verdicts]
-    for name, example in report.counterexamples.items():
-        judged = {verdict.name: verdict for verdict in judge(example.trace, only=names)} | {name: example.verdict}
-        found[name] = draw.svg(example.trace, tuple(judged.values()))
-    return found
 
 
 def _cell(report: Report, verdict: Verdict) -> Cell:
