@@ -24,7 +24,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from mmap import mmap
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import vez
 from vez.testing.servers import Missing, postgres_server, redis_server
@@ -126,7 +126,8 @@ def alone(kind: str, where: dict[str, str], seconds: float, answer: Connection) 
     answer.send(count / passed)
 
 
-def _ask(target: Callable[..., None], *arguments: Any) -> Any:
+def ask(target: Callable[..., None], *arguments: Any) -> Any:
+    """What the function sends back, run in a process of its own."""
     mine, theirs = SPAWN.Pipe()
     process = SPAWN.Process(target=target, args=(*arguments, theirs), daemon=True)
     process.start()
@@ -143,7 +144,7 @@ def uncontended(kinds: list[str], where: dict[str, str]) -> None:
     best = dict.fromkeys(kinds, 0.0)
     for _ in range(ROUNDS):
         for kind in kinds:
-            best[kind] = max(best[kind], _ask(alone, kind, where, SECONDS))
+            best[kind] = max(best[kind], ask(alone, kind, where, SECONDS))
     mine = best["vez file:"]
     print("acquire plus release, one client, nobody else          a second   vez file: is")
     for kind in kinds:
@@ -175,40 +176,55 @@ def contend(kind: str, where: dict[str, str], me: int, board: str, core: int | N
         answer.send((turns, hand_overs))
 
 
+class Contended(NamedTuple):
+    """What so many processes at one lock did in a second, and how evenly they were served."""
+
+    hand_overs: float
+    turns: float
+    least: int
+    most: int
+
+
+def hand_overs(kind: str, where: dict[str, str], count: int, cores: list[int] | None) -> Contended:
+    """Let so many processes contend, each pinned to one of the cores, or to none."""
+    board = f"{where['folder']}/board"
+    Path(board).write_bytes(bytes(4096))
+    pipes = [SPAWN.Pipe() for _ in range(count)]
+    processes = [
+        SPAWN.Process(
+            target=contend,
+            args=(kind, where, number + 1, board, cores[number % len(cores)] if cores else None, pipe[1]),
+            daemon=True,
+        )
+        for number, pipe in enumerate(pipes)
+    ]
+    for process in processes:
+        process.start()
+    for pipe in pipes:
+        pipe[0].recv()
+    begin = time.monotonic() + 0.2
+    for pipe in pipes:
+        pipe[0].send((begin, begin + START + CONTENDED_SECONDS))
+    results = [pipe[0].recv() for pipe in pipes]
+    for process in processes:
+        process.join()
+    turns = [turn for turn, _ in results]
+    overs = sum(over for _, over in results)
+    return Contended(overs / CONTENDED_SECONDS, sum(turns) / CONTENDED_SECONDS, min(turns), max(turns))
+
+
 def contended(kinds: list[str], where: dict[str, str], count: int, cores: list[int] | None) -> None:
-    """So many processes at one lock, each pinned to one of the cores, or to none."""
+    """Every kind of lock under contention, side by side."""
     placed = "not pinned" if cores is None else "pinned by turns"
     title = f"contended, {count} processes, {placed}"
     print(f"{title:42} hand-overs/s   turns/s   least served / most   vez file: is")
     rates: dict[str, float] = {}
     for kind in kinds:
-        board = f"{where['folder']}/board"
-        Path(board).write_bytes(bytes(4096))
-        pipes = [SPAWN.Pipe() for _ in range(count)]
-        processes = [
-            SPAWN.Process(
-                target=contend,
-                args=(kind, where, number + 1, board, cores[number % len(cores)] if cores else None, pipe[1]),
-                daemon=True,
-            )
-            for number, pipe in enumerate(pipes)
-        ]
-        for process in processes:
-            process.start()
-        for pipe in pipes:
-            pipe[0].recv()
-        begin = time.monotonic() + 0.2
-        for pipe in pipes:
-            pipe[0].send((begin, begin + START + CONTENDED_SECONDS))
-        results = [pipe[0].recv() for pipe in pipes]
-        for process in processes:
-            process.join()
-        turns = [turn for turn, _ in results]
-        rates[kind] = sum(over for _, over in results) / CONTENDED_SECONDS
-        fairness = f"{min(turns)} / {max(turns)} = {min(turns) / max(1, max(turns)):.2f}"
+        found = hand_overs(kind, where, count, cores)
+        rates[kind] = found.hand_overs
+        fairness = f"{found.least} / {found.most} = {found.least / max(1, found.most):.2f}"
         ratio = rates["vez file:"] / rates[kind] if rates[kind] else float("inf")
-        total = sum(turns) / CONTENDED_SECONDS
-        print(f"  {kind:40} {rates[kind]:14,.0f} {total:9,.0f} {fairness:>21} {ratio:10.2f} ×", flush=True)
+        print(f"  {kind:40} {rates[kind]:14,.0f} {found.turns:9,.0f} {fairness:>21} {ratio:10.2f} ×", flush=True)
 
 
 # From SIGKILL to the next holder
@@ -304,11 +320,11 @@ def growth(folder: str) -> None:
     """The cost of a waiter with their number, and of a pair with the number of names."""
     print("waiting tasks on file:      µs to queue   KiB of memory   µs to be served, each")
     for count in (10, 100, 1000):
-        queued, memory, served = _ask(waiters, folder, count)
+        queued, memory, served = ask(waiters, folder, count)
         print(f"  {count:<24} {queued:12.0f} {memory:15.1f} {served:16.0f}", flush=True)
     print("names in turn on file:      µs a pair")
     for count in (1, 100, 1000):
-        print(f"  {count:<24} {_ask(many_names, folder, count):12.1f}", flush=True)
+        print(f"  {count:<24} {ask(many_names, folder, count):12.1f}", flush=True)
 
 
 def main() -> None:
