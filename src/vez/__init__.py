@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     )
     from vez.turns.client import Client, Grant, Leadership, Lock, connect, lock
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
     "vez.turns.client": ("Client", "Grant", "Leadership", "Lock", "connect", "lock"),
