@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+
 from bench import mutex
 from bench.by_hand import BY_HAND
-
 from vez.algorithms import ALGORITHMS
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from fractions import Fraction
 from itertools import permutations
 from math import factorial
+from typing import Any
 
 import pytest
 
+from tests.runs import trace_of
 from vez.algorithms import find
 from vez.core.trace import Elected, Trace
 from vez.properties import Status, judge
@@ -15,14 +17,12 @@ from vez.sim import Run, Scenario, simulate
 from vez.sim.scenario import Crash, Detector, Elect, Nemesis, Network, Partition, Suspicion
 
 
-def run(name: str, **parts: object) -> Run:
-    return simulate(Scenario(algorithm=name, **parts), find(name))  # type: ignore[arg-type]
+def run(name: str, **parts: Any) -> Run:
+    return simulate(Scenario(algorithm=name, **parts), find(name))
 
 
-def traced(name: str, **parts: object) -> Trace:
-    trace = run(name, **parts).trace
-    assert trace is not None
-    return trace
+def traced(name: str, **parts: Any) -> Trace:
+    return trace_of(run(name, **parts))
 
 
 def verdicts(trace: Trace) -> dict[str, Status]:

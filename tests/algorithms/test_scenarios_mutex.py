@@ -18,12 +18,13 @@ def play(name: str) -> Report:
     return run_and_report(scenario, find(scenario.algorithm), debug=True)
 
 
+def in_ms(at: int | None) -> float | None:
+    return None if at is None else at / 1000
+
+
 def stays(found: Report) -> list[tuple[int, float | None, float | None]]:
     """(process, entered, left) in ms, in the order of entry; who never enters comes last."""
-    times = [
-        (stay.process, *(None if at is None else at / 1000 for at in (stay.entered_at, stay.left_at)))
-        for stay in History(found.trace).stays
-    ]
+    times = [(stay.process, in_ms(stay.entered_at), in_ms(stay.left_at)) for stay in History(found.trace).stays]
     return sorted(times, key=lambda stay: (stay[1] is None, stay[1] or 0.0))
 
 

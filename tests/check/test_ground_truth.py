@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.check.models import ChangRobertsTla, LamportMutex
 
+from tests.check.models import ChangRobertsTla, LamportMutex
 from vez.algorithms import find
 from vez.check import Configuration
 from vez.check.model.configuration import FOREVER
@@ -17,8 +17,8 @@ from vez.core.process import Process
 from vez.sim.scenario import Network, Scenario
 
 
-def explore(algorithm: type[Process], **options: object) -> Search:
-    configuration = Configuration(Scenario(algorithm=algorithm.name, n=3), algorithm, **options)  # type: ignore[arg-type]
+def explore(algorithm: type[Process], **options: Any) -> Search:
+    configuration = Configuration(Scenario(algorithm=algorithm.name, n=3), algorithm, **options)
     return Search(Model(configuration), (Property.EXCLUSION, Property.UNIQUENESS)).run()
 
 

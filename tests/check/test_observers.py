@@ -6,8 +6,8 @@ import random
 from typing import Any
 
 import pytest
-from tests.check.test_search import configuration
 
+from tests.check.test_search import configuration
 from vez.algorithms import find
 from vez.check import Configuration, check
 from vez.check.model.observers import Fence, Watch

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.check.test_search import configuration
 
+from tests.check.test_search import configuration
 from vez.check.model.semantics import Model, State, Step
 from vez.check.reduce.order import NOTHING_YET, Order
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.check.test_search import configuration
 
+from tests.check.test_search import configuration
 from vez.check import Limits, check
 from vez.check.liveness import graph
 from vez.check.liveness.graph import Graph

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.check.test_search import configuration
 
+from tests.check.test_search import configuration
 from vez.algorithms import find
 from vez.algorithms.mutex.coordinator import Coordinator
 from vez.check import Configuration, check

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tests.check.test_reduction import ends_of
 
+from tests.check.test_reduction import ends_of
 from vez.check import Configuration, Limits
 from vez.check.liveness.graph import Graph
 from vez.check.liveness.lassos import Liveness

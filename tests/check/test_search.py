@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.check import naive
 
+from tests.check import naive
 from vez.algorithms import find
 from vez.check import Budget, Configuration, Limits
 from vez.check.liveness.graph import Graph

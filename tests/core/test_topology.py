@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -65,9 +67,9 @@ def test_graph_from_edges() -> None:
         (lambda: Grid((1, 2), columns=0), "at least one column"),
     ],
 )
-def test_nonsense_is_refused(make: object, complaint: str) -> None:
+def test_nonsense_is_refused(make: Callable[[], object], complaint: str) -> None:
     with pytest.raises(Misuse, match=complaint):
-        make()  # type: ignore[operator]
+        make()
 
 
 @given(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vez.core.trace import Delivered, Entered, Fired, Header, Noted, Sent, Status, Trace, Wanted
+from vez.core.trace import AnyEvent, Delivered, Entered, Fired, Header, Noted, Sent, Status, Trace, Wanted
 from vez.properties.verdict import Span, Verdict, broken
 
 EVIL = (
@@ -17,7 +17,7 @@ EVIL = (
 
 def hostile() -> tuple[Trace, tuple[Verdict, ...]]:
     """Two processes that say nothing good."""
-    events: list[object] = [Wanted(0, -1)]
+    events: list[AnyEvent] = [Wanted(0, -1)]
     for number, text in enumerate(EVIL, 1):
         at = number * 1000
         events += [
@@ -30,4 +30,4 @@ def hostile() -> tuple[Trace, tuple[Verdict, ...]]:
     events.append(Entered(9000, -1, 3))
     header = Header(1, EVIL[0], "mutex", (-1, 7), EVIL[1], ended_at=9500)
     verdict = broken("exclusion", " ".join(EVIL), spans=(Span(-1, 9000, 9500),))
-    return Trace(header, tuple(events)), (verdict,)  # type: ignore[arg-type]
+    return Trace(header, tuple(events)), (verdict,)

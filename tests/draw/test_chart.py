@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Literal
 from xml.etree import ElementTree
 
 import pytest
@@ -12,11 +13,12 @@ from vez.draw.chart.svg import svg
 from vez.draw.chart.text import text
 from vez.errors import Misuse
 
+Kind = Literal["linear", "log"]
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def chart(*series: Series, x: str = "linear", y: str = "linear", marks: tuple[Mark, ...] = ()) -> Chart:
-    return Chart("A <chart> & more", Axis("x & <x>", x), Axis("y", y), series, marks)  # type: ignore[arg-type]
+def chart(*series: Series, x: Kind = "linear", y: Kind = "linear", marks: tuple[Mark, ...] = ()) -> Chart:
+    return Chart("A <chart> & more", Axis("x & <x>", x), Axis("y", y), series, marks)
 
 
 def test_a_linear_axis_goes_from_end_to_end_with_round_ticks() -> None:

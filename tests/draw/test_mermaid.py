@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from vez.core.trace import Delivered, Header, Lost, Sent, Trace
+from vez.core.trace import AnyEvent, Delivered, Header, Lost, Sent, Trace
 from vez.draw import mermaid
 
 from .hostile import hostile
@@ -97,7 +97,7 @@ def test_hostile_text_is_escaped() -> None:
 
 def test_stays_within_what_mermaid_takes() -> None:
     header = Header(1, "x", "other", (1, 2), "complete")
-    events = []
+    events: list[AnyEvent] = []
     for number in range(1, 5001):
         events += [Sent(number, 1, number, 2, "Message"), Delivered(number, 2, number)]
     diagram = mermaid(Trace(header, tuple(events)))

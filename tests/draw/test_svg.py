@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sized
 from xml.etree import ElementTree
 
 import pytest
 
-from vez.core.trace import Delivered, Header, Sent, Trace
+from vez.core.trace import AnyEvent, Delivered, Header, Sent, Trace
 from vez.draw import svg
 from vez.draw.trace.layout import Picture
 from vez.draw.trace.scale import Scale
@@ -43,7 +44,7 @@ def test_every_message_and_every_interval_is_drawn(name: str) -> None:
         for kind in ("waiting", "inside", "reign", "paused")
     }
     history = picture.history
-    legend = {
+    legend: dict[str, Sized] = {
         "waiting": history.stays,
         "inside": [one for one in history.stays if one.served],
         "reign": history.reigns,
@@ -117,7 +118,7 @@ def test_hostile_text_is_escaped() -> None:
 
 def test_says_what_it_leaves_out() -> None:
     header = Header(1, "x", "other", tuple(range(40)), "complete", ended_at=9999)
-    events = []
+    events: list[AnyEvent] = []
     for number in range(1, 3001):
         events += [
             Sent(number, number % 40, number, (number + 1) % 40, "M"),

@@ -8,7 +8,7 @@ from textwrap import dedent
 
 import pytest
 
-from vez.core.trace import Crashed, Delivered, Header, Recovered, Sent, Trace
+from vez.core.trace import AnyEvent, Crashed, Delivered, Header, Recovered, Sent, Trace
 from vez.draw import text
 from vez.draw.trace.canvas import cells
 
@@ -111,7 +111,7 @@ def test_many_processes_become_a_list() -> None:
 
 def test_a_long_trace_says_what_it_leaves_out() -> None:
     header = Header(1, "x", "other", (1, 2), "complete")
-    events = []
+    events: list[AnyEvent] = []
     for number in range(1, 2501):
         events += [Sent(number * 10, 1, number, 2, "M"), Delivered(number * 10, 2, number)]
     drawn = text(Trace(header, tuple(events)), width=60)

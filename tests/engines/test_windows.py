@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from mmap import mmap
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -56,8 +57,8 @@ while True:
     except vez.OwnershipLost:
         print("lost", flush=True)
 """
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        started.append(subprocess.Popen([sys.executable, "-c", program], text=True, **pipes))  # type: ignore[call-overload]
+        arguments = [sys.executable, "-c", program]
+        started.append(subprocess.Popen(arguments, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE))
         return started[-1]
 
     yield one
@@ -88,7 +89,7 @@ def test_an_elector_that_dies_at_any_store_does_not_hang_the_election(
     second = engine.enlist(Request("e", "election", label="second"), Owner(), None, wait=True)
     assert isinstance(second, elections.Candidate)
     first.resign()
-    left, plain = iter(range(stores)), elections.store
+    left, plain = iter(range(stores)), layout.store
 
     def store(shared: mmap, at: int, packed: bytes) -> None:
         if next(left, None) is None:
@@ -197,7 +198,7 @@ except vez.CorruptState:
     print("reported")
 """
     name = kind.partition("(")[0]
-    makers = {"lock": client.lock, "election": client.election}
+    makers: dict[str, Callable[[str], Any]] = {"lock": client.lock, "election": client.election}
     held = (
         [client.semaphore("x", 2).acquire(), _in_thread(client.semaphore("x", 2).acquire)]
         if name == "semaphore"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any, Literal, cast
+
 import pytest
 
+from vez.core.assumptions import Assumption
 from vez.core.trace import (
     FORMAT,
     AnyEvent,
@@ -12,6 +15,7 @@ from vez.core.trace import (
     Elected,
     End,
     Entered,
+    Event,
     Header,
     Left,
     Lost,
@@ -27,13 +31,15 @@ from vez.properties import History, Status, judge, measure
 from vez.properties.election import leader
 from vez.properties.kept import broken_assumptions
 
+Role = Literal["mutex", "election", "other"]
+
 
 def trace(
-    *events: AnyEvent, role: str = "mutex", end: End = "quiet", ids: tuple[int, ...] = (1, 2, 3), **more: object
+    *events: Event, role: Role = "mutex", end: End = "quiet", ids: tuple[int, ...] = (1, 2, 3), **more: Any
 ) -> Trace:
     ended = events[-1].at if events else 0
-    header = Header(FORMAT, "handmade", role, ids, "complete", end=end, ended_at=ended, patience_us=100_000, **more)  # type: ignore[arg-type]
-    return Trace(header, events)
+    header = Header(FORMAT, "handmade", role, ids, "complete", end=end, ended_at=ended, patience_us=100_000, **more)
+    return Trace(header, cast("tuple[AnyEvent, ...]", events))
 
 
 def word(name: str, found: Trace) -> tuple[Status, str]:
@@ -192,8 +198,8 @@ def test_what_the_run_did_not_keep() -> None:
     everything = ("reliable", "fifo", "no_crashes", "no_recovery", "known_bounds", "perfect_detector")
     found = broken_assumptions(trace(*events, assumes=everything))
     assert {str(name) for name in found} == set(everything)
-    assert found["reliable"] == "messages: 1 lost, 1 delivered twice"  # type: ignore[index]
-    assert found["perfect_detector"] == "process 2 was suspected and alive"  # type: ignore[index]
+    assert found[Assumption.RELIABLE] == "messages: 1 lost, 1 delivered twice"
+    assert found[Assumption.PERFECT_DETECTOR] == "process 2 was suspected and alive"
     assert broken_assumptions(trace(*events, assumes=("fifo",))).keys() == {"fifo"}
     assert not broken_assumptions(trace(*stay(1, 0, 1, 2), assumes=everything))
 
@@ -207,7 +213,8 @@ def test_measurements() -> None:
     assert (found.messages, found.by_kind) == (2, {"Reply": 1, "Request": 1})
     assert found.sent == {1: 1, 2: 1, 3: 0}
     assert found.received == {1: 0, 2: 1, 3: 0}
-    assert (found.entries, found.messages_per_entry) == (3, pytest.approx(2 / 3))
+    assert found.entries == 3
+    assert found.messages_per_entry == pytest.approx(2 / 3)
     assert (found.client_delay.count, found.client_delay.mean) == (2, 2.5)
     assert (found.synchronization_delay.count, found.synchronization_delay.mean) == (1, 1.5)
     assert found.waits.most == 5.5

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
 import pytest
 
+from tests.runs import trace_of
 from vez.algorithms import find
 from vez.core.trace import Crashed, Delivered, Sent, Suspected, Trusted
-from vez.sim import Scenario, simulate
+from vez.sim import Run, Scenario, simulate
 from vez.sim.scenario import Crash, Detector, Network, Partition, Pause, dumps, loads
 
-KINDS = ("heartbeat", "adaptive", "phi")
+DetectorKind = Literal["none", "heartbeat", "adaptive", "phi"]
+KINDS: tuple[DetectorKind, ...] = ("heartbeat", "adaptive", "phi")
 
 
-def run(**parts):
+def run(**parts: Any) -> Run:
     return simulate(Scenario(algorithm="luis", **{"n": 3, "until_ms": 200, **parts}), find("luis"), explain=True)
 
 
-def words(found):
+def words(found: Run) -> list[tuple[str, float, int, int]]:
     return [
         ("suspect" if isinstance(event, Suspected) else "trust", event.at / 1000, event.process, event.peer)
-        for event in found.trace
+        for event in trace_of(found)
         if isinstance(event, Suspected | Trusted)
     ]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_crash_is_noticed_by_everybody_and_a_return_too(kind):
+def test_a_crash_is_noticed_by_everybody_and_a_return_too(kind: DetectorKind) -> None:
     found = run(detector=Detector(kind=kind), crash=(Crash(process=3, at_ms=52, recover_ms=120),))
     told = words(found)
     assert sorted(word[:1] + word[2:] for word in told) == [
@@ -35,25 +39,25 @@ def test_a_crash_is_noticed_by_everybody_and_a_return_too(kind):
     assert all(120 < at < 130 for word, at, _, _ in told if word == "trust")
 
 
-def test_heartbeat_suspects_one_timeout_after_the_last_arrival():
+def test_heartbeat_suspects_one_timeout_after_the_last_arrival() -> None:
     found = run(detector=Detector(kind="heartbeat", interval_ms=5, timeout_ms=15), crash=(Crash(process=3, at_ms=52),))
     assert words(found) == [("suspect", 66.001, 1, 3), ("suspect", 66.001, 2, 3)]  # sent at 50, arrived at 51
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_nobody_errs_on_a_steady_network(kind):
+def test_nobody_errs_on_a_steady_network(kind: DetectorKind) -> None:
     assert words(run(detector=Detector(kind=kind))) == []
 
 
-def test_heartbeats_are_counted_apart_and_leave_no_trace():
+def test_heartbeats_are_counted_apart_and_leave_no_trace() -> None:
     found = run(detector=Detector(kind="heartbeat"))
     assert found.messages == {}
     assert found.beats == 41 * 3 * 2  # at 0, 5, …, 200 ms, from each to both others
-    assert not any(isinstance(event, Sent | Delivered) for event in found.trace)
+    assert not any(isinstance(event, Sent | Delivered) for event in trace_of(found))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_heartbeats_do_not_shift_the_algorithms_chances(kind):
+def test_heartbeats_do_not_shift_the_algorithms_chances(kind: DetectorKind) -> None:
     network = Network(delay="exponential(1)", loss=0.2)
     plain, watched = (
         simulate(
@@ -62,11 +66,11 @@ def test_heartbeats_do_not_shift_the_algorithms_chances(kind):
         )
         for choice in ("none", kind)
     )  # fmt: skip
-    sent = [[event for event in found.trace if isinstance(event, Sent | Delivered)] for found in (plain, watched)]
+    sent = [[event for event in trace_of(found) if isinstance(event, Sent | Delivered)] for found in (plain, watched)]
     assert sent[0] == sent[1]
 
 
-def test_a_partition_looks_like_death_and_healing_like_resurrection():
+def test_a_partition_looks_like_death_and_healing_like_resurrection() -> None:
     found = run(
         detector=Detector(kind="heartbeat"), partition=(Partition(at_ms=50, until_ms=100, groups=((1, 2), (3,))),)
     )
@@ -75,7 +79,7 @@ def test_a_partition_looks_like_death_and_healing_like_resurrection():
     assert {word[2:] for word in told if word[0] == "trust"} == {(1, 3), (2, 3), (3, 1), (3, 2)}
 
 
-def test_a_slow_process_is_suspected_and_suspects_everybody_when_it_wakes():
+def test_a_slow_process_is_suspected_and_suspects_everybody_when_it_wakes() -> None:
     found = run(detector=Detector(kind="heartbeat"), pause=(Pause(process=2, at_ms=50, for_ms=40),))
     told = words(found)
     assert {(word, who, whom) for word, at, who, whom in told if at < 90} == {("suspect", 1, 2), ("suspect", 3, 2)}
@@ -84,7 +88,7 @@ def test_a_slow_process_is_suspected_and_suspects_everybody_when_it_wakes():
     }  # fmt: skip
 
 
-def test_adaptive_errs_less_and_less_where_fixed_errs_for_ever():
+def test_adaptive_errs_less_and_less_where_fixed_errs_for_ever() -> None:
     network = Network(delay="exponential(4)")
     count = {
         kind: len(words(run(detector=Detector(kind=kind, timeout_ms=12), network=network, until_ms=4000)))
@@ -93,14 +97,14 @@ def test_adaptive_errs_less_and_less_where_fixed_errs_for_ever():
     assert count["adaptive"] * 4 < count["heartbeat"]
 
 
-def test_a_process_that_is_dead_from_the_start_is_noticed():
+def test_a_process_that_is_dead_from_the_start_is_noticed() -> None:
     found = run(detector=Detector(kind="heartbeat"), crash=(Crash(process=3),))
     assert {word[2:] for word in words(found)} == {(1, 3), (2, 3)}
-    assert any(isinstance(event, Crashed) for event in found.trace)
+    assert any(isinstance(event, Crashed) for event in trace_of(found))
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_run_can_be_written_down_without_its_detector(kind):
+def test_a_run_can_be_written_down_without_its_detector(kind: DetectorKind) -> None:
     """For shrinking: what the detector said becomes part of the scenario, and the run is the same."""
     found = run(
         detector=Detector(kind=kind, timeout_ms=9),
@@ -110,9 +114,9 @@ def test_a_run_can_be_written_down_without_its_detector(kind):
     assert found.explicit is not None
     assert found.explicit.detector.kind == "none"
     again = simulate(found.explicit, find("luis"))
-    assert again.trace.events == found.trace.events
+    assert trace_of(again).events == trace_of(found).events
 
 
-def test_scenario_files_name_the_detector_and_its_settings():
+def test_scenario_files_name_the_detector_and_its_settings() -> None:
     scenario = Scenario(algorithm="luis", detector=Detector(kind="phi", threshold=3, tail="exponential", interval_ms=2))
     assert loads(dumps(scenario)) == scenario

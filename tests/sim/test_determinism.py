@@ -6,14 +6,16 @@ import hashlib
 import os
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
+from tests.runs import trace_of
 from vez.algorithms import ALGORITHMS, find
 from vez.sim import Scenario, simulate
 from vez.sim.scenario import Nemesis, Network, Want, Workload
 
-STORM = {
+STORM: dict[str, Any] = {
     "network": Network(delay="exponential(1)", loss=0.05, duplicate=0.05, reorder=0.1),
     "nemesis": Nemesis(crashes=2, recoveries=1, pauses=1, partitions=1),
 }
@@ -67,7 +69,7 @@ def test_watching_changes_nothing(name: str, delay: str) -> None:
         assert (alone.messages, alone.leaders, alone.end) == (watched.messages, watched.leaders, watched.end)
 
 
-WORKLOADS = {
+WORKLOADS: dict[str, dict[str, Any]] = {
     "at once": {"workload": Workload(requests=4, think_ms=0, inside_ms=1)},
     "whole delays": {"workload": Workload(requests=3, think_ms=1, inside_ms=2)},
     "between the ticks": {"workload": Workload(requests=3, think_ms=0.3, inside_ms=0.5)},
@@ -111,7 +113,7 @@ def test_a_run_written_down_replays_event_by_event(name: str) -> None:
 
 def test_different_seeds_give_different_runs() -> None:
     traces = {
-        simulate(Scenario(algorithm="ricart-agrawala", seed=seed), find("ricart-agrawala")).trace.to_bytes()
+        trace_of(simulate(Scenario(algorithm="ricart-agrawala", seed=seed), find("ricart-agrawala"))).to_bytes()
         for seed in range(20)
-    }  # type: ignore[union-attr]
+    }
     assert len(traces) == 20

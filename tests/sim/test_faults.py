@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any, TypeVar
+
 import pytest
 
+from tests.runs import trace_of
 from vez.algorithms import find
 from vez.core import Durable, Io, Message, Process
 from vez.core.trace import (
@@ -11,6 +14,7 @@ from vez.core.trace import (
     Cut,
     Delivered,
     Entered,
+    Event,
     Fired,
     Healed,
     Left,
@@ -55,14 +59,15 @@ class Pinger(Process):
         io.note(f"{self.starts}:{','.join(map(str, self.received))}")
 
 
-def run(**parts: object) -> Trace:
-    found = simulate(Scenario(algorithm="pinger", n=2, **parts), Pinger).trace  # type: ignore[arg-type]
-    assert found is not None
-    return found
+def run(**parts: Any) -> Trace:
+    return trace_of(simulate(Scenario(algorithm="pinger", n=2, **parts), Pinger))
 
 
-def of(trace: Trace, *kinds: type) -> list[object]:
-    return [event for event in trace if isinstance(event, kinds)]
+E = TypeVar("E", bound=Event)
+
+
+def of(trace: Trace, *kind: type[E]) -> list[E]:
+    return [event for event in trace if isinstance(event, kind)]
 
 
 def last_note(trace: Trace) -> str:

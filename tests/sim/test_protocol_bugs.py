@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import sys
+from typing import Any
 
 import pytest
 
@@ -19,8 +20,8 @@ class Hello(Message):
     number: int = 0
 
 
-def run(algorithm: type[Process], *, debug: bool = False, record: bool = True, **parts: object) -> None:
-    simulate(Scenario(algorithm="mine", n=3, **parts), algorithm, debug=debug, record=record)  # type: ignore[arg-type]
+def run(algorithm: type[Process], *, debug: bool = False, record: bool = True, **parts: Any) -> None:
+    simulate(Scenario(algorithm="mine", n=3, **parts), algorithm, debug=debug, record=record)
 
 
 class Deaf(Process):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -96,9 +97,9 @@ def test_unknown_names_get_the_nearest() -> None:
         ({"network": Network(delay="later")}, "not a duration"),
     ],
 )  # fmt: skip
-def test_scenarios_that_make_no_sense_are_refused(parts: dict[str, object], complaint: str) -> None:
+def test_scenarios_that_make_no_sense_are_refused(parts: dict[str, Any], complaint: str) -> None:
     with pytest.raises(VezError, match=complaint):
-        simulate(Scenario(algorithm="bully", **parts), find("bully"))  # type: ignore[arg-type]
+        simulate(Scenario(algorithm="bully", **parts), find("bully"))
 
 
 @pytest.mark.parametrize(
@@ -111,9 +112,9 @@ def test_scenarios_that_make_no_sense_are_refused(parts: dict[str, object], comp
         ({"drift": (Drift(process=1, rate=2.0), Drift(process=1, rate=3.0))}, "two rates"),
     ],
 )
-def test_faults_that_could_never_happen_are_refused(parts: dict[str, object], complaint: str) -> None:
+def test_faults_that_could_never_happen_are_refused(parts: dict[str, Any], complaint: str) -> None:
     with pytest.raises(Misuse, match=complaint):
-        simulate(Scenario(algorithm="bully", **parts), find("bully"))  # type: ignore[arg-type]
+        simulate(Scenario(algorithm="bully", **parts), find("bully"))
 
 
 def test_nobody_suspects_under_an_algorithm_that_does_not_listen() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tools import algorithm_pages as pages
 
+from tools import algorithm_pages as pages
 from vez.algorithms import ALGORITHMS, find
 
 FOLDER = Path(__file__).parents[2] / pages.FOLDER

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -127,7 +128,9 @@ KNOWN = [
 @pytest.mark.parametrize(
     ("scenario", "name", "n", "options", "broken"), [known for known in KNOWN if known[1] in ALGORITHMS], ids=str
 )
-def test_what_is_known_to_break_is_found(scenario: str, name: str, n: int, options: dict, broken: str) -> None:  # type: ignore[type-arg]
+def test_what_is_known_to_break_is_found(
+    scenario: str, name: str, n: int, options: dict[str, Any], broken: str
+) -> None:
     configuration = Configuration(Scenario(algorithm=name, n=n), ALGORITHMS[name], **options)
     report = check(configuration, (broken,), limits=Limits(1_000_000))
     assert report.verdicts[0].status is Status.BROKEN

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from vez.threads.operations import Program
 from vez.threads.programs import blocking_queue, counter, mslunch, pipeline, readers_writers, wait_notify
 from vez.threads.real import run
 from vez.threads.ring import ring
@@ -31,10 +32,10 @@ def test_without_a_lock_real_threads_lose_updates() -> None:
 @pytest.mark.parametrize(
     "program", [mslunch(), wait_notify(careful=True), blocking_queue(), readers_writers(), pipeline()]
 )
-def test_programs_that_hold_end_on_real_threads_as_claimed(program: object) -> None:
-    outcome = run(program, patience_s=20)  # type: ignore[arg-type]
+def test_programs_that_hold_end_on_real_threads_as_claimed(program: Program) -> None:
+    outcome = run(program, patience_s=20)
     assert outcome.finished
-    assert program.at_end is None or program.at_end(outcome.variables)  # type: ignore[attr-defined]
+    assert program.at_end is None or program.at_end(outcome.variables)
 
 
 def test_the_ring_turns_every_letter_up() -> None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from tests.runs import Broken, Elections, Unkept, trace_of
 from vez.algorithms import find
 from vez.properties import Status, Verdict, judge
 from vez.sim import Run, Scenario, simulate
 from vez.sim.scenario import Elect
-
-Elections = Callable[..., Run]
 
 
 @pytest.fixture(scope="session")
@@ -28,22 +26,22 @@ def elect() -> Elections:
 
 
 @pytest.fixture(scope="session")
-def unkept() -> Callable[[Run], list[Verdict]]:
+def unkept() -> Unkept:
     """The promised properties that do not hold in a run."""
 
     def found(run: Run) -> list[Verdict]:
-        assert run.trace is not None
-        return [verdict for verdict in judge(run.trace) if verdict.promised and verdict.status != Status.HOLDS_IN_RUNS]
+        return [
+            verdict for verdict in judge(trace_of(run)) if verdict.promised and verdict.status != Status.HOLDS_IN_RUNS
+        ]
 
     return found
 
 
 @pytest.fixture(scope="session")
-def broken() -> Callable[[Run], set[str]]:
+def broken() -> Broken:
     """The names of the properties that a run breaks."""
 
     def found(run: Run) -> set[str]:
-        assert run.trace is not None
-        return {verdict.name for verdict in judge(run.trace) if verdict.status == Status.BROKEN}
+        return {verdict.name for verdict in judge(trace_of(run)) if verdict.status == Status.BROKEN}
 
     return found

@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from tests.runs import Elections, Unkept
 from vez.algorithms import ALGORITHMS
 from vez.sim import Scenario, simulate
 from vez.sim.scenario import Detector, Elect, Nemesis, Network
@@ -18,7 +19,7 @@ HONEST = sorted(name for name, kind in ALGORITHMS.items() if kind.role == "elect
 
 
 @pytest.mark.parametrize("name", HONEST)
-def test_promises_are_kept(elect, unkept, name):
+def test_promises_are_kept(elect: Elections, unkept: Unkept, name: str) -> None:
     delays = BOUNDED_DELAY if name.startswith("bully") else ANY_DELAY
     for seed in range(36):
         chance = Random(f"sweep/{seed}")
@@ -33,13 +34,13 @@ def test_promises_are_kept(elect, unkept, name):
 
 
 @pytest.mark.parametrize("name", HONEST)
-def test_handlers_depend_on_their_state_and_event_alone(name):
+def test_handlers_depend_on_their_state_and_event_alone(name: str) -> None:
     scenario = Scenario(algorithm=name, n=4, until_ms=60, network=Network(delay="uniform(0.5, 1.5)"))
     assert simulate(scenario, ALGORITHMS[name], debug=True).trace == simulate(scenario, ALGORITHMS[name]).trace
 
 
 @pytest.mark.parametrize("name", ["dolev-klawe-rodeh"])
-def test_without_fifo_it_breaks(elect, unkept, name):
+def test_without_fifo_it_breaks(elect: Elections, unkept: Unkept, name: str) -> None:
     """The assumption is needed: messages that overtake one another confuse the two steps of a phase."""
     broken = 0
     for seed in range(60):
@@ -49,7 +50,7 @@ def test_without_fifo_it_breaks(elect, unkept, name):
 
 
 @pytest.mark.parametrize("name", ["bully", "bully-stable", "chang-roberts", "luis"])
-def test_promises_survive_crashes(elect, unkept, name):
+def test_promises_survive_crashes(elect: Elections, unkept: Unkept, name: str) -> None:
     """Any number of crashes, early and late, noticed sooner or later."""
     for seed in range(120):
         chance = Random(f"crashes/{seed}")
