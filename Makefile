@@ -1,13 +1,14 @@
 # make demo   a tour in the terminal      make test    everything, as CI runs it
 # make check  lint, types, architecture   make bench   speed and memory, as ratios in one run
 # make torture  a long campaign against the default engine (TORTURE_SECONDS=300)
+# make regenerate  every golden and generated file (STEPS='picture goldens': only these)
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench torture clean
+.PHONY: help setup demo test check bench torture regenerate clean
 
 help:
 	@sed -n 's/^# make /make /p' Makefile
@@ -41,6 +42,9 @@ torture: setup
 	@dir=$$(mktemp -d) && seed=$${SEED:-$$(date +%s)} && \
 	  $(BIN)/vez torture "file://$$dir/turns" --workers 12 --seconds $${TORTURE_SECONDS:-300} --entries 20000 --seed $$seed; \
 	  code=$$?; rm -rf "$$dir"; exit $$code
+
+regenerate: setup
+	$(BIN)/python -m tools.regenerate $(STEPS)
 
 clean:
 	rm -rf $(VENV) build dist demo-out .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,96 @@
+"""Regenerate: write every golden and generated file of the repository anew. `make regenerate`, or single steps:
+
+    python -m tools.regenerate                    all steps, in this order
+    python -m tools.regenerate picture goldens    only these
+    python -m tools.regenerate --list             what each step writes
+
+On an unchanged tree `git status` is clean afterwards. Read the diff before you commit it.
+"""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tools import algorithm_pages, scenario_list
+
+ROOT = Path(__file__).parent.parent
+PICTURE = Path("docs/images/slow-holder.svg")
+PICTURE_COMMAND = (
+    "vez sim coordinator-lease -n 3 --set lease_ms=6 --want 2@0+2 --want 3@1+3 --pause 2@3+7 -o slow-holder.svg"
+)
+"""The README shows the picture and, below it, this command."""
+VERDICTS = Path("docs/reference/verdicts.md")
+
+
+def draw_picture(to: Path) -> None:
+    """Run the command of the README. Exit code 1 is right: the picture shows a broken property."""
+    command = shlex.split(PICTURE_COMMAND)[1:-1]
+    _run([sys.executable, "-m", "vez", *command, str(to)], expected=1)
+
+
+def golden_tests() -> list[str]:
+    """The test files that compare with golden files: those that use the fixture `golden`."""
+    files = sorted((ROOT / "tests").rglob("test_*.py"))
+    return [str(path.relative_to(ROOT)) for path in files if "golden: Callable" in path.read_text(encoding="utf-8")]
+
+
+def _picture() -> None:
+    (ROOT / PICTURE).parent.mkdir(exist_ok=True)
+    draw_picture(ROOT / PICTURE)
+
+
+def _scenario_list() -> None:
+    (ROOT / scenario_list.PAGE).write_text(scenario_list.page(ROOT), encoding="utf-8")
+
+
+def _goldens() -> None:
+    _run([sys.executable, "-m", "pytest", "--rewrite-golden", *golden_tests()])
+
+
+def _algorithm_pages() -> None:
+    algorithm_pages.write(ROOT / algorithm_pages.FOLDER)
+
+
+def _verdicts() -> None:
+    _run([sys.executable, "-m", "vez", "verify", "-o", str(VERDICTS)])
+
+
+STEPS: dict[str, tuple[str, Callable[[], None]]] = {
+    "picture": (f"{PICTURE}", _picture),
+    "scenario-list": (f"{scenario_list.PAGE}", _scenario_list),
+    "goldens": ("golden files beside the scenarios and the tests (pytest --rewrite-golden)", _goldens),
+    "algorithm-pages": (f"{algorithm_pages.FOLDER}/*.md, about 2 minutes", _algorithm_pages),
+    "verdicts": (f"{VERDICTS}, the longest step", _verdicts),
+}
+
+
+def _run(command: list[str], expected: int = 0) -> None:
+    done = subprocess.run(command, cwd=ROOT, check=False, stdout=subprocess.DEVNULL)  # noqa: S603 (our own commands)
+    if done.returncode != expected:
+        raise SystemExit(f"{shlex.join(command)} ended with {done.returncode}, expected {expected}")
+
+
+def main(arguments: list[str]) -> int:
+    """Run the steps; 64 for a step that does not exist."""
+    unknown = [name for name in arguments if name not in STEPS and name != "--list"]
+    if unknown:
+        sys.stderr.write(f"no step {unknown[0]!r}; the steps are {', '.join(STEPS)}\n")
+        return 64
+    if "--list" in arguments:
+        sys.stdout.write("".join(f"{name:16} {writes}\n" for name, (writes, _) in STEPS.items()))
+        return 0
+    for name in arguments or STEPS:
+        began = time.monotonic()
+        STEPS[name][1]()
+        sys.stdout.write(f"{name}: {time.monotonic() - began:.1f} s\n")
+        sys.stdout.flush()
+    return 0
+
+
+if __name__ == "__main__":  # pragma: no cover - the tests call `main`
+    sys.exit(main(sys.argv[1:]))
