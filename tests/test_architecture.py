@@ -1,16 +1,15 @@
-"""Who may import whom, what the pure parts may not touch, and how long a file may be."""
+"""Who may import whom, what the pure parts may not touch, how long a file may be, and how much may be written twice."""
 
 from __future__ import annotations
 
 import ast
-import importlib
-import pkgutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 import vez
+from tools.duplicates import LEAST, ROOT, find_blocks, lines_that_count, project, python_files
 
 SOURCE = Path(vez.__file__).parent
 ALLOWED = {
@@ -41,7 +40,19 @@ ALLOWED = {
 FORBIDDEN = {"asyncio", "socket", "time", "random", "logging", "threading", "datetime", "secrets", "os", "subprocess"}
 PURE = ("core", "algorithms", "detectors")
 LONGEST_FILE = 500
+LONGEST_SOURCE = 400
 LONGEST_FUNCTION = 60
+TOO_LONG = {
+    "src/vez/engines/file/tickets.py",
+    "src/vez/engines/memory.py",
+    "src/vez/testing/conformance.py",
+    "tests/engines/test_file_engine.py",
+    "bench/by_hand/elected.py: elected_coordinator",
+    "bench/by_hand/fair_votes.py: maekawa_fair",
+}
+"""Files and functions over the limit. This set may only shrink: split what you touch, and remove its line."""
+COPIED_LINES = 98
+"""Lines that `python -m tools.duplicates` finds written twice. This number may only fall."""
 
 
 def sources() -> list[Path]:
@@ -77,20 +88,51 @@ def test_imports_follow_the_architecture(path: Path) -> None:
             assert first not in FORBIDDEN, f"{package} is pure and may not import {first}"
 
 
-@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(SOURCE)))
-def test_files_and_functions_stay_short(path: Path) -> None:
-    text = path.read_text()
-    assert text.count("\n") <= LONGEST_FILE
+def too_long(path: Path) -> Iterator[str]:
+    name, text = str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
+    if text.count("\n") > (LONGEST_SOURCE if SOURCE in path.parents else LONGEST_FILE):
+        yield name
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             length = (node.end_lineno or node.lineno) - node.lineno + 1
-            assert length <= LONGEST_FUNCTION, f"{node.name} is {length} lines long"
+            if length > LONGEST_FUNCTION:
+                yield f"{name}: {node.name}"
 
 
-def test_every_module_says_what_it_is_for() -> None:
-    for info in pkgutil.walk_packages([str(SOURCE)], "vez."):
-        if not info.name.endswith("__main__"):
-            assert importlib.import_module(info.name).__doc__, f"{info.name} has no docstring"
+def test_files_and_functions_stay_short() -> None:
+    """At most 500 lines in a file, 400 in the package, 60 in a function."""
+    found = {name for path in python_files() for name in too_long(path)}
+    assert not found - TOO_LONG, "split by responsibility"
+    assert not TOO_LONG - found, "no longer too long: remove from TOO_LONG"
+
+
+def test_every_file_says_what_it_is_for() -> None:
+    """Files are read, not packages imported, so that a folder without `__init__.py` is seen too."""
+    silent = [
+        str(path.relative_to(ROOT))
+        for path in python_files()
+        if path.name != "__main__.py" and not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    assert not silent
+
+
+def test_little_is_written_twice() -> None:
+    blocks = find_blocks(project())
+    total = sum(block.lines for block in blocks)
+    shown = "\n".join(f"{block.later} as in {block.earlier}" for block in blocks)
+    assert total <= COPIED_LINES, f"say it once, in one place that both use:\n{shown}"
+    assert total > COPIED_LINES - 2 * LEAST, f"less is copied now: set COPIED_LINES to {total}"
+
+
+def test_the_search_for_copies_can_find_one() -> None:
+    work = [f"    step({number})" for number in range(9)]
+    first = "\n".join(["def one():", '    """Text."""', *work, "", "import os"])
+    second = "\n".join(["import sys", "def other():", *work[:4], "", "    # a remark", *work[4:8], "    last()"])
+    files = {Path("a.py"): lines_that_count(first), Path("b.py"): lines_that_count(second)}
+    (block,) = find_blocks(files, least=8)
+    assert (block.lines, str(block.earlier), str(block.later)) == (8, "a.py:3-10", "b.py:3-12")
+    assert find_blocks(files, least=9) == []
+    assert find_blocks({Path("c.py"): lines_that_count("\n".join(["step()"] * 15))}, least=8) == []
 
 
 def test_the_guard_against_impure_imports_can_fail() -> None:
