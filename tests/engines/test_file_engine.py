@@ -21,7 +21,7 @@ import vez
 from vez.engines.file import layout
 from vez.engines.file.directory import NETWORK_FILE_SYSTEMS, directory_of, refuse_network
 from vez.engines.file.engine import FileEngine
-from vez.engines.file.waiting import ear
+from vez.engines.file.waiter import ear
 from vez.errors import CorruptState, EngineUnavailable, Misuse, UnknownName
 from vez.testing import eventually
 from vez.testing.interrupts import interrupted_at
@@ -152,7 +152,7 @@ def test_a_removed_file_does_not_repeat_tokens(home: Path) -> None:
 
 
 def test_a_range_is_reserved_before_it_is_used(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vez.engines.file.tickets.RANGE", 4)
+    monkeypatch.setattr("vez.engines.file.ticket_file.RANGE", 4)
     monkeypatch.setattr("vez.engines.file.layout.RANGE", 4)
     with vez.connect(f"file://{home}") as client:
         for _ in range(20):
@@ -351,7 +351,7 @@ held.check()
 @pytest.fixture
 def no_nets(monkeypatch: pytest.MonkeyPatch) -> None:
     """Waiters do not look by themselves: a lost ring shows as a wait without end."""
-    for net in ("contender.HEAD_NET", "contender.QUEUE_NET", "permits.HEAD_NET"):
+    for net in ("locks.HEAD_POLL", "locks.QUEUE_POLL", "permits.HEAD_POLL"):
         monkeypatch.setattr(f"vez.engines.file.{net}", 3600.0)
 
 
@@ -361,7 +361,7 @@ def no_nets(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_ring_is_lost_among_threads(home: Path, kind: str, moment: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether a waiter has waited on its bell alone for a moment, or not at all."""
     if not moment:
-        monkeypatch.setattr("vez.engines.file.waiting.FileContender.soon", lambda _: False)
+        monkeypatch.setattr("vez.engines.file.locks.LockTicket.poll", lambda _: False)
     with vez.connect(f"file://{home}") as client:
 
         def work(me: int) -> None:
@@ -387,7 +387,7 @@ def test_one_who_dies_while_the_next_listens_for_a_moment_is_passed(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It listens to its bell alone then, and nobody rings: it must look for another to be rung by."""
-    monkeypatch.setattr("vez.engines.file.waiting.SOON", 400)
+    monkeypatch.setattr("vez.engines.file.locks.POLL_MS", 400)
     program = f'import vez; vez.connect("file://{home}").lock("x").acquire()'
     with vez.connect(f"file://{home}") as client:
         holder, got = client.lock("x").acquire(), threading.Event()
@@ -584,11 +584,10 @@ def test_no_ring_is_lost_among_processes(home: Path, moment: float) -> None:
     """What is written into the map while others read it must never be seen half done."""
     program = f"""
 import vez
-from vez.engines.file import contender
-contender.HEAD_NET = contender.QUEUE_NET = 3600.0
-from vez.engines.file.waiting import FileContender
+from vez.engines.file import locks
+locks.HEAD_POLL = locks.QUEUE_POLL = 3600.0
 if {moment} == 0:
-    FileContender.soon = lambda _: False
+    locks.LockTicket.poll = lambda _: False
 client = vez.connect("file://{home}")
 for _ in range(1500):
     with client.lock("x", timeout=30):

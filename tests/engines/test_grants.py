@@ -19,7 +19,7 @@ import pytest
 
 import vez
 from vez import aio
-from vez.engines.file.elections import Candidate
+from vez.engines.file.candidates import Candidate
 from vez.engines.memory import MemoryContender
 from vez.errors import AlreadyHeld, CorruptState, Misuse
 from vez.testing import eventually

@@ -19,7 +19,7 @@ import pytest
 import vez
 import vez.aio
 from vez.engines.base import Request
-from vez.engines.file import elections, layout, tickets
+from vez.engines.file import candidates, doorway, layout, leadership
 from vez.engines.file.engine import FileEngine
 from vez.engines.owners import Owner
 from vez.errors import AlreadyHeld, CorruptState, EngineUnavailable, LockTimeout, Misuse
@@ -87,7 +87,7 @@ def test_an_elector_that_dies_at_any_store_does_not_hang_the_election(
     engine = FileEngine(home)
     first = client.election("e", label="first").acquire()
     second = engine.enlist(Request("e", "election", label="second"), Owner(), None, wait=True)
-    assert isinstance(second, elections.Candidate)
+    assert isinstance(second, candidates.Candidate)
     first.resign()
     left, plain = iter(range(stores)), layout.store
 
@@ -97,7 +97,7 @@ def test_an_elector_that_dies_at_any_store_does_not_hang_the_election(
         plain(shared, at, packed)
 
     with monkeypatch.context() as patch:
-        patch.setattr(elections, "store", store)
+        patch.setattr(leadership, "store", store)
         with pytest.raises(Killed):
             engine.watch_election(Request("e", "election", label="elector"), None)
 
@@ -242,8 +242,8 @@ def test_a_break_does_not_wait_for_ever_for_one_who_is_paused_in_the_doorway(
 ) -> None:
     grant = client.lock("x").acquire()
     blocked("lock.x")
-    monkeypatch.setattr(tickets.doorway.__wrapped__, "__defaults__", (0.05,))  # type: ignore[attr-defined]
-    with pytest.raises(EngineUnavailable, match="stopped in it"):
+    monkeypatch.setattr(doorway.doorway.__wrapped__, "__defaults__", (0.05,))  # type: ignore[attr-defined]
+    with pytest.raises(EngineUnavailable, match="stopped while it was in the doorway"):
         client.break_lock("x", "why")
     assert not grant.lost
     assert client.inspect("x").breaks == ()

@@ -26,7 +26,7 @@ _TELL = 0.2
 _ASK_AGAIN = 0.002
 """Seconds until one who could not be told whether its wait closes a cycle asks again."""
 _LONG_ENOUGH = 0.1
-"""Seconds that a request must have for a moment of them (`soon`) not to matter."""
+"""Seconds that a request must have for a moment of them (`poll`) not to matter."""
 _LOOK = 0.01
 _DOORWAY = 0.01
 """Seconds that a request which does not want to wait gives the doorway, where nobody stays for more than
@@ -52,7 +52,7 @@ class Waiting(Holding, Protocol):
     def granted(self) -> bool:
         """Look whether it is our turn by now. Never waits."""
 
-    def soon(self) -> bool:
+    def poll(self) -> bool:
         """Block for a moment, some milliseconds, in the shortest way there is; whether it is our turn then."""
 
     def listen(self, seconds: float) -> None:
@@ -115,7 +115,7 @@ class LocalEngine(Engine):
             waiting.entry = (self, ref(waiting))
             owner.entries.append(waiting.entry)
             if not waiting.inside and (
-                holds or progress is not None or not (seconds is None or seconds >= _LONG_ENOUGH) or not waiting.soon()
+                holds or progress is not None or not (seconds is None or seconds >= _LONG_ENOUGH) or not waiting.poll()
             ):
                 self._wait(waiting, owner if holds else None, seconds, deadline, progress)
             if self.closed:  # it may have been closed while we were let in

@@ -158,7 +158,7 @@ class MemoryContender:
             with contextlib.suppress(RuntimeError):  # the loop is closed, and the waiter gone with it
                 self.loop.call_soon_threadsafe(self.async_bell.set)
 
-    def soon(self) -> bool:
+    def poll(self) -> bool:
         """There is no shorter way than `listen`."""
         return False
 

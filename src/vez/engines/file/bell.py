@@ -18,7 +18,7 @@ from vez.engines import handles
 
 _TICKET = struct.Struct("<Q")
 _ADDRESS = b"\0vez-"
-SOON = 5
+POLL_MS = 5
 """Milliseconds in which a turn is soon: for so long a thread waits on its bell alone, which is the shortest sleep, and
 only then on the ends of processes too. So the end of a process is noticed at most so much later."""
 QUEUE_LENGTH = 10
@@ -55,9 +55,11 @@ class Bell(_Closing):
             with contextlib.suppress(OSError):
                 self.socket.bind(_ADDRESS + self.number)
                 break
-        self.moment = select.poll()
-        self.moment.register(self.socket, select.POLLIN)
-        self.rung = False  # there is a ring that was heard and not taken: not while somebody waits for our turn to end
+        self.poller = select.poll()
+        self.poller.register(self.socket, select.POLLIN)
+        # A ring was noticed and is still in the socket. It is read before the next sleep, not while a waiter waits for
+        # our turn to end.
+        self.pending = False
 
     def fileno(self) -> int:
         """For poll and event loops."""
@@ -65,7 +67,7 @@ class Bell(_Closing):
 
     def take(self) -> None:
         """Take the oldest ring. Should there be another, the next sleep ends at once."""
-        self.rung = False
+        self.pending = False
         with contextlib.suppress(OSError):
             self.socket.recv(16)
 

@@ -18,10 +18,13 @@ import msgspec
 
 from vez.engines import handles
 from vez.engines.base import Break, Kind
-from vez.engines.file import elections
-from vez.engines.file.elections import leads
+from vez.engines.file.byte_locks import alive
+from vez.engines.file.doorway import doorway
 from vez.engines.file.layout import BROKEN, BROKEN_AT, HELD, LEADER, LEADER_AT, OBSERVING, REVOKED_AT, WAITING, store
-from vez.engines.file.tickets import Gone, Slot, TicketFile, doorway, ended
+from vez.engines.file.leadership import depose, leads
+from vez.engines.file.mapped_file import Gone
+from vez.engines.file.slots import Slot, ended
+from vez.engines.file.ticket_file import TicketFile
 from vez.engines.local import give_grace
 from vez.errors import EngineUnavailable
 
@@ -48,7 +51,7 @@ def break_lock(engine: FileEngine, name: str, reason: str, kind: Kind) -> Break 
             engine.ringer.ring(slot.bell, slot.ticket)
         _wait_for(file, handle, holders)
         if kind == "election":
-            elections.depose(file, handle, record.tokens[0], engine.ringer)
+            depose(file, handle, record.tokens[0], engine.ringer)
         else:
             _void(file, handle, max(slot.ticket for slot in holders) + 1)
         for _, slot in file.slots():
@@ -99,7 +102,7 @@ def _entitled(living: list[Slot], limit: int) -> list[Slot]:
 def _wait_for(file: TicketFile, handle: int, holders: list[Slot]) -> None:
     """Give each holder the grace that it asked for, unless it is gone and only what it has started keeps its byte."""
     grace = max(slot.grace_ms for slot in holders)
-    give_grace(grace, lambda: not any(file.alive(handle, slot.ticket) and not ended(slot) for slot in holders))
+    give_grace(grace, lambda: not any(alive(handle, slot.ticket) and not ended(slot) for slot in holders))
 
 
 def _void(file: TicketFile, handle: int, below: int) -> None:

@@ -5,49 +5,42 @@ from __future__ import annotations
 import asyncio
 import os
 import resource
-import struct
 import threading
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterator
 from fcntl import LOCK_EX, LOCK_UN, flock
 from pathlib import Path
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 from weakref import WeakKeyDictionary, finalize
 
 from vez.engines import handles
 from vez.engines.base import Break, Inspection, Kind, Leader, Request
-from vez.engines.file import breaking
+from vez.engines.file import breaking, inspection
 from vez.engines.file.bell import the_ringer
-from vez.engines.file.contender import Contender, contestant
+from vez.engines.file.candidates import Candidate
 from vez.engines.file.directory import directory_of, open_directory
+from vez.engines.file.doorway import busy_doorway, enter
 from vez.engines.file.ears import LoopEar
-from vez.engines.file.elections import Candidate, Observer, leader_now, leads, observe, observe_async
 from vez.engines.file.graph import Graph
-from vez.engines.file.layout import (
-    COUNTER,
-    COUNTER_AT,
-    FREE,
-    HELD,
-    IDENTITY,
-    IDENTITY_AT,
-    LEAVING,
-    MEAN,
-    MEAN_AT,
-    REVOKED_AT,
-    WAITING,
-    WAITS,
-)
+from vez.engines.file.holding import FileHolding
+from vez.engines.file.layout import FREE
+from vez.engines.file.locks import LockTicket
+from vez.engines.file.mapped_file import Gone, file_name
+from vez.engines.file.observers import Observer, observe, observe_async
 from vez.engines.file.permits import Permit
-from vez.engines.file.tickets import Gone, TicketFile, busy_doorway, enter, file_name
-from vez.engines.file.waiting import FileContender, ear
+from vez.engines.file.ticket import Ticket
+from vez.engines.file.ticket_file import TicketFile
+from vez.engines.file.waiter import ear
 from vez.engines.local import LocalEngine, Waiting
 from vez.engines.owners import NOBODY, Owner
-from vez.errors import EngineUnavailable
+
+Contender = LockTicket | Permit | Candidate
+_KINDS: dict[str, type[Contender]] = {"lock": LockTicket, "semaphore": Permit, "election": Candidate}
 
 
 def _files_kept() -> int:
-    """Names whose files stay mapped when nobody in this process uses them; with two descriptors each, a quarter of what
-    the process may open."""
+    """How many names' files stay mapped while this process does not use them. Each needs two descriptors, so this is a
+    quarter of what the process may open."""
     allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return 4096 if allowed == resource.RLIM_INFINITY else max(32, min(4096, allowed // 8))
 
@@ -58,7 +51,7 @@ def open_engine(url: str) -> FileEngine:
 
 
 class FileEngine(LocalEngine):
-    """One directory."""
+    """The names of one directory."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(f"file://{quote(str(path))}")
@@ -78,7 +71,7 @@ class FileEngine(LocalEngine):
         self.generation = handles.generation  # last: whoever sees it may use the rest
 
     def file(self, kind: str, name: str) -> TicketFile:
-        """The file of a name, opened once."""
+        """The file of a name; opened at the first use."""
         if self.generation != handles.generation:
             self._renew_if_forked()
         key = (kind, name)
@@ -94,14 +87,14 @@ class FileEngine(LocalEngine):
             return self._files[key]
 
     def exists(self, kind: str, name: str) -> bool:
-        """Whether the name was ever used here."""
+        """True if the name was ever used in this directory."""
         self._renew_if_forked()
         self.refuse_if_closed()
         return os.access(file_name(kind, name), os.F_OK, dir_fd=self.directory, follow_symlinks=False)
 
     def _renew_if_forked(self) -> None:
-        with handles.gate:  # many threads of a forked child may come at once
-            if self.generation != handles.generation:  # it starts anew
+        with handles.gate:  # several threads of a forked child may come at once
+            if self.generation != handles.generation:  # a forked child starts anew
                 self._mutex = threading.Lock()
                 self._start()
 
@@ -112,7 +105,7 @@ class FileEngine(LocalEngine):
         file.close()
 
     def opened(self, kind: str, name: str) -> tuple[TicketFile, int]:
-        """The file of a name with a descriptor of one's own, to be given back."""
+        """The file of a name and a descriptor for the caller, to be given back with `file.give_back`."""
         while True:
             file = self.file(kind, name)
             try:
@@ -124,8 +117,8 @@ class FileEngine(LocalEngine):
 
     def enlist(
         self, request: Request, owner: Owner, patience: float | None, listener: LoopEar | None = None, *, wait: bool,
-        kind: type[FileContender] | None = None,
-    ) -> FileContender | None:  # fmt: skip
+        kind: type[Contender] | None = None,
+    ) -> Contender | None:  # fmt: skip
         while True:
             if self.generation != handles.generation:
                 self._renew_if_forked()
@@ -170,23 +163,23 @@ class FileEngine(LocalEngine):
         return self.enlist(request, owner, 0, self.loop_ear(), wait=wait)
 
     def watch_election(self, request: Request, patience: float | None) -> Observer:
-        """Enlist an observer, who is rung at each change and elects when a leader has died, but never stands."""
+        """Enlist an observer: rung at each change, elects when a leader has died, never stands."""
         try:
             return self._watch(request, patience, None)
         except BlockingIOError:
             raise busy_doorway(f"election {request.name!r}", patience or 0) from None
 
     def watch_election_async(self, request: Request) -> Observer:
-        """The same for a task: `BlockingIOError` while the doorway is busy."""
+        """Async version of `watch_election`: never blocks, `BlockingIOError` while the doorway is busy."""
         return self._watch(request, 0, self.loop_ear())
 
     def _watch(self, request: Request, patience: float | None, listener: LoopEar | None) -> Observer:
         observer = self.enlist(request, NOBODY, patience, listener, wait=True, kind=Observer)
-        assert isinstance(observer, Observer), "whoever waits is enlisted"
+        assert isinstance(observer, Observer), "with wait=True a request is always enlisted"
         return observer
 
     def loop_ear(self) -> LoopEar:
-        """What this event loop listens with."""
+        """The ear of the running event loop."""
         loop = asyncio.get_running_loop()
         found = self._ears.get(loop)
         if found is None or found.generation != handles.generation:
@@ -196,7 +189,7 @@ class FileEngine(LocalEngine):
         return found
 
     def before_waiting(self, waiting: Waiting, owner: Owner) -> bool:
-        if isinstance(waiting, Contender) and (held := self._held_here(owner)):
+        if isinstance(waiting, Ticket) and (held := self._held_here(owner)):
             return self.graph.refuse_cycle(waiting, owner, held)
         return True
 
@@ -204,54 +197,22 @@ class FileEngine(LocalEngine):
         for holding in self._held_here(owner):
             holding.waits_for(0)
 
-    def _held_here(self, owner: Owner) -> list[Contender]:
+    def _held_here(self, owner: Owner) -> list[FileHolding]:
         return [
             holding
             for engine, holding in owner.holdings()
-            if isinstance(engine, FileEngine) and engine.path == self.path and isinstance(holding, Contender)
+            if isinstance(engine, FileEngine) and engine.path == self.path and isinstance(holding, FileHolding)
         ]
 
     # Looking
 
     def inspect(self, name: str, kind: Kind = "lock") -> Inspection:
-        if not self.exists(kind, name):
-            return Inspection(name, kind, 1, (), (), 0)
-        file, handle = self.opened(kind, name)
-        try:
-            file.look_around(handle)
-            living = [slot for _, slot in file.living(handle) if slot.state != LEAVING]
-            upcoming = COUNTER.unpack_from(file.map, COUNTER_AT)[0]
-            mean = MEAN.unpack_from(file.map, MEAN_AT)[0]
-            limit = file.limit()
-            revoked = WAITS.unpack_from(file.map, REVOKED_AT)[0]
-            leader, term = leader_now(file, handle) if kind == "election" else (0, 0)
-        finally:
-            file.give_back(handle)
-        if kind == "election":
-            inside = [contestant(slot, lost=term < revoked, term=term) for slot in living if leads(slot, leader)]
-        else:
-            inside = [contestant(slot, lost=slot.ticket < revoked) for slot in living if slot.state == HELD]
-        waiting = [slot for slot in living if slot.state == WAITING and (kind != "election" or slot.ticket != leader)]
-        return Inspection(
-            name=name,
-            kind=kind,
-            limit=limit,
-            holders=tuple(inside),
-            queue=tuple(map(contestant, waiting)),
-            last_token=upcoming - 1,
-            mean_hold_seconds=mean or None,
-            breaks=tuple(record for record in breaking.records(self) if (record.name, record.kind) == (name, kind)),
-        )
+        return inspection.inspect(self, name, kind)
 
     def names(self, prefix: str = "", kind: Kind = "lock") -> list[str]:
         self._renew_if_forked()
         self.refuse_if_closed()
-        found = []
-        for entry in _entries(self.directory, self.path):
-            start, _, rest = entry.partition(".")
-            if start == kind and entry.isascii():  # another is none of ours
-                found.append(unquote(rest) if "~" not in rest else _name_inside(self.directory, entry))
-        return sorted(name for name in found if name.startswith(prefix))
+        return inspection.names(self, prefix, kind)
 
     def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:
         return breaking.break_lock(self, name, reason, kind)
@@ -278,34 +239,8 @@ class FileEngine(LocalEngine):
 
 
 def _close(files: OrderedDict[tuple[str, str], TicketFile], directory: int, generation: int) -> None:
-    """What a client that nobody closed leaves open."""
+    """Close what a client that was never closed has left open."""
     if generation == handles.generation:
         for file in files.values():
             file.close()
         handles.close_handle(directory)
-
-
-_KINDS: dict[str, type[FileContender]] = {"lock": FileContender, "semaphore": Permit, "election": Candidate}
-
-
-def _entries(directory: int, path: Path) -> list[str]:
-    try:
-        return os.listdir(directory)
-    except OSError as error:
-        raise EngineUnavailable(f"cannot read {path}: {error.strerror}") from error
-
-
-def _name_inside(directory: int, entry: str) -> str:
-    """The whole name of a file whose own name was cut."""
-    try:
-        handle = handles.open_handle(entry, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, directory=directory)
-    except OSError:
-        return unquote(entry.partition(".")[2])  # whoever looks into it is told what is wrong
-    try:
-        raw = os.pread(handle, 1024, IDENTITY_AT)
-        _, length = IDENTITY.unpack_from(raw, 0)
-        return raw[IDENTITY.size : IDENTITY.size + length].decode(errors="replace")
-    except (OSError, struct.error):
-        return unquote(entry.partition(".")[2])
-    finally:
-        handles.close_handle(handle)

@@ -13,14 +13,18 @@ import os
 from typing import TYPE_CHECKING
 
 from vez.engines import handles
+from vez.engines.file.doorway import enter
 from vez.engines.file.layout import HELD, NAMESPACE
-from vez.engines.file.tickets import Slot, TicketFile, enter, file_name
+from vez.engines.file.mapped_file import file_name
+from vez.engines.file.slots import Slot
+from vez.engines.file.ticket_file import TicketFile
 from vez.engines.stuck import Stuck, combined
 from vez.errors import Deadlock, EngineUnavailable
 
 if TYPE_CHECKING:
-    from vez.engines.file.contender import Contender
     from vez.engines.file.engine import FileEngine
+    from vez.engines.file.holding import FileHolding
+    from vez.engines.file.ticket import Ticket
     from vez.engines.owners import Owner
 
 _LOCK = ".deadlocks"
@@ -40,7 +44,7 @@ class Graph:
         self.engine = engine
         self._names: dict[int, tuple[str, str]] = {}
 
-    def refuse_cycle(self, waiting: Contender, owner: Owner, held: list[Contender]) -> bool:
+    def refuse_cycle(self, waiting: Ticket, owner: Owner, held: list[FileHolding]) -> bool:
         """Raise `Deadlock` if this wait would close a cycle; else let others see it. False if somebody else looks this
         moment, or is paused while looking: ask again."""
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
@@ -86,7 +90,7 @@ class Graph:
             return None
         file, handle = at or self.engine.opened(kind, name)
         try:
-            file.look_around(handle)
+            file.refuse_damaged(handle)
             low = file.broken_below()
             holders = [slot for _, slot in file.living(handle) if slot.state == HELD and slot.ticket >= low]
         finally:

@@ -1,0 +1,62 @@
+"""Slots: what each request writes about itself into the file, as others read it."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from vez.engines.base import Contestant
+from vez.engines.file.layout import HELD, NAMESPACE
+
+
+class Slot(NamedTuple):
+    """One slot; the fields of `layout.SLOT`."""
+
+    ticket: int
+    owner: int
+    since: float
+    granted: float
+    bell: bytes
+    waits: int
+    pid: int
+    namespace: int
+    successor: int
+    grace_ms: int
+    weight: int
+    state: int
+    shared: int
+    padding: int
+    label: bytes
+
+
+def ended(slot: Slot) -> bool:
+    """True if the process of a slot has ended, as far as we can see; its children may keep the byte locked."""
+    if slot.namespace != NAMESPACE:
+        return False
+    try:
+        os.kill(slot.pid, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def label_of(slot: Slot) -> str:
+    """The label as text."""
+    return slot.label.rstrip(b"\0").decode(errors="replace")
+
+
+def contestant(slot: Slot, *, lost: bool = False, term: int | None = None) -> Contestant:
+    """A slot as `inspect` shows it. The token of a leader is its term, not its ticket."""
+    return Contestant(
+        token=slot.ticket if term is None else term,
+        pid=slot.pid,
+        host=os.uname().nodename,
+        since=slot.granted if slot.state == HELD else slot.since,
+        shared=bool(slot.shared),
+        label=label_of(slot),
+        weight=slot.weight,
+        lost=lost,
+        ended=slot.state == HELD and ended(slot),
+    )

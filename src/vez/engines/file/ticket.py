@@ -1,0 +1,181 @@
+"""Ticket: a number drawn from a name's file, its locked byte and its slot, from the drawing to the clean-up.
+
+A request plays three roles, one after the other: it draws a ticket, it waits (`waiter.py`), it holds (`holding.py`).
+They are three classes and one object: `LockTicket`, `Permit` and `Candidate` combine them and add the rule by which one
+of their kind is granted. Several objects would be allocated, and their methods entered, in every turn. What every turn
+passes through is written flat for the same reason: when processes take turns, each finds the caches cold, and every
+function that it enters is fetched anew.
+"""
+
+from __future__ import annotations
+
+from fcntl import F_OFD_SETLK, F_RDLCK, F_WRLCK, fcntl
+from functools import lru_cache
+from os import SEEK_END, SEEK_SET, lseek
+from time import time
+from typing import TYPE_CHECKING
+
+from vez.engines import handles
+from vez.engines.base import Request
+from vez.engines.file.bell import Bell, Ringer
+from vez.engines.file.byte_locks import UNLOCK_ALL, pack_flock
+from vez.engines.file.layout import (
+    ALL,
+    COMPLEMENT,
+    FREE,
+    GRANTED_WORD,
+    HELD,
+    LABEL_BYTES,
+    LEAVING,
+    MEAN_REAL,
+    NAMESPACE,
+    NEXT,
+    SLOT,
+    SLOT_BYTES,
+    SLOTS_AT,
+    STATE_IN_SLOT,
+    TAKEN_AT,
+)
+from vez.engines.file.mapped_file import POOL
+from vez.engines.file.ticket_file import TicketFile
+from vez.engines.owners import NOBODY, Owner
+
+if TYPE_CHECKING:
+    from vez.engines.file.ears import LoopEar
+    from vez.engines.owners import Entry
+
+pack_slot, SLOT_SIZE = SLOT.pack, SLOT.size
+_NEWEST_STAY = 0.2
+"""Weight of the newest stay in the moving mean of stays."""
+
+
+@lru_cache(maxsize=64)
+def _encoded(label: str) -> bytes:
+    return label.encode()[:LABEL_BYTES]
+
+
+class Ticket:
+    """A number, the byte locked for it and the slot that describes it. Never blocks."""
+
+    # Defaults are class attributes: most turns leave them as they are.
+    state = FREE
+    inside = False  # granted, and not yet released
+    token = number = offset = 0
+    ear: LoopEar | None = None
+    entry: Entry | None = None  # in `owner.entries`
+
+    def __init__(self, file: TicketFile, ringer: Ringer, request: Request, owner: Owner) -> None:
+        self.file, self.ringer, self.request, self.owner = file, ringer, request, owner
+        self.generation = handles.generation
+        self.mode = F_RDLCK if request.shared else F_WRLCK
+        self.handle = -1  # the open file description that holds the byte lock
+
+    def draw(self, bell: Bell | None, state: int, upcoming: int, low: int | None = None) -> None:
+        """Draw the number `upcoming`, lock its byte, fill a slot. Call inside the doorway. The number is written first:
+        a crash after that leaves a gap. The slot counts only while the byte is locked, so a crash before it is filled
+        leaves nothing.
+
+        With `low`, try to lock all bytes from there on: if that succeeds, no earlier ticket is alive, and this one is
+        granted without having asked. A lock belongs to the ticket at its end."""
+        file, handle, request = self.file, self.handle, self.request
+        shared, words, following = file.map, file.words, upcoming + 1
+        number = shared.find(b"\0", TAKEN_AT, TAKEN_AT + file.capacity) - TAKEN_AT
+        if number < 0:
+            number = file.free_slot(handle)
+            shared = file.map
+        words[NEXT] = following
+        words[COMPLEMENT] = following ^ ALL
+        if low is None:
+            fcntl(handle, F_OFD_SETLK, pack_flock(self.mode, SEEK_SET, upcoming, 1, 0))
+        else:
+            try:
+                fcntl(handle, F_OFD_SETLK, pack_flock(self.mode, SEEK_SET, low, following - low, 0))
+                state = HELD
+            except BlockingIOError:
+                fcntl(handle, F_OFD_SETLK, pack_flock(self.mode, SEEK_SET, upcoming, 1, 0))
+        now = time()
+        self.token, self.number = upcoming, number
+        self.offset = offset = SLOTS_AT + number * SLOT_BYTES
+        shared[offset : offset + SLOT_SIZE] = pack_slot(
+            upcoming, self.owner.number, now, now, bell.number if bell else b"", 0, handles.pid, NAMESPACE, 0,
+            request.grace_ms, request.weight, state, request.shared, 0, _encoded(request.label),
+        )  # fmt: skip
+        shared[TAKEN_AT + number] = 1
+        self.state = state  # with no call since the line above: either the slot is ours and we know it, or neither
+
+    def sound(self) -> bool:
+        """True if the map can be touched."""
+        return lseek(self.handle, 0, SEEK_END) >= self.file.size
+
+    def ring_number(self) -> int:
+        """The number that comes with the rings for this request."""
+        return self.token
+
+    def ring_next(self) -> None:
+        """Wake whoever may be granted now that we have left."""
+        raise NotImplementedError
+
+    # Clean-up
+
+    def release(self) -> None:
+        """Leave the queue, or release what is held, and wake the next. Calling it twice is harmless, and what an
+        interrupt has cut short is completed by the next call, the finaliser's at the latest.
+
+        Whoever linked itself to us before we unlock saw our byte locked, so the link is visible after; whoever comes
+        later sees the byte free. The slot is given up last, so that nobody can have taken it, and the link with it,
+        before we have read it."""
+        if self.state == FREE or self.generation != handles.generation:
+            return
+        with handles.gate:  # another thread may close the client at this moment
+            state, handle, offset, file = self.state, self.handle, self.offset, self.file
+            if state == FREE:
+                return
+            sound = lseek(handle, 0, SEEK_END) >= file.size
+            if sound:
+                file.map[offset + STATE_IN_SLOT] = LEAVING
+            self.state, self.inside = LEAVING, False
+            fcntl(handle, F_OFD_SETLK, UNLOCK_ALL)
+            if sound:
+                self.ring_next()
+                if state == HELD:
+                    reals = file.reals
+                    stay, mean = time() - reals[offset // 8 + GRANTED_WORD], reals[MEAN_REAL]
+                    reals[MEAN_REAL] = mean + _NEWEST_STAY * (stay - mean) if mean else stay
+            if self.ear is not None:
+                self.ear.forget(self.ring_number(), id(self))
+            try:  # noqa: SIM105  every turn passes here
+                self.owner.entries.remove(self.entry)  # type: ignore[arg-type]  # None is not among them
+            except ValueError:
+                pass
+            self.owner = NOBODY
+            if sound:
+                file.map[TAKEN_AT + self.number] = 0
+            # With no call since the line above: a second release cannot give up a slot that is another's by then.
+            self.state, self.handle = FREE, -1
+            if len(file.pool) < POOL and not file.closed:
+                file.pool.append(handle)
+            else:
+                handles.close_handle(handle)
+
+    async def release_async(self) -> None:
+        """Async version of `release`, which never blocks on files."""
+        self.release()
+
+    def give_back(self) -> None:
+        """Return the descriptor, which holds no lock, to the pool of the file."""
+        handle, self.handle = self.handle, -1
+        self.file.give_back(handle)
+
+    def abandon(self) -> None:
+        """Close the descriptor, which drops every lock on it: the doorway's and the byte's."""
+        handle, self.handle = self.handle, -1
+        handles.close_handle(handle)
+
+    def __del__(self) -> None:
+        try:
+            if self.state != FREE:
+                self.release()
+            if self.handle >= 0 and self.generation == handles.generation:
+                self.abandon()
+        except Exception:  # noqa: S110  at the interpreter's end the kernel does it
+            pass

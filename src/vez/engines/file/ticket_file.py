@@ -1,0 +1,215 @@
+"""TicketFile: the counter and the slots of one name.
+
+Every request enters the doorway (a short flock), draws the next ticket, locks the byte of that number, writes a slot
+and leaves the doorway. The ticket is the fencing token. A ticket is alive while its byte is locked: the kernel unlocks
+it when the process ends, however it ends. Since numbers only grow and are drawn and locked inside the doorway, "no
+lower byte is locked", once true, stays true. docs/decisions/file-engine.md goes through every window in which a process
+can die.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from os import fstat
+from stat import ST_NLINK, ST_SIZE
+
+from vez.engines.file.byte_locks import alive
+from vez.engines.file.doorway import doorway
+from vez.engines.file.layout import (
+    ALL,
+    BOOT_AT,
+    BROKEN_WORD,
+    CAPACITY_AT,
+    CAPACITY_HALF,
+    COMPLEMENT,
+    COUNTER,
+    COUNTER_AT,
+    DURABLE,
+    DURABLE_AT,
+    HEAD,
+    LEADER,
+    LEADER_AT,
+    LEAVING,
+    LIMIT_AT,
+    MAGIC,
+    MAGIC_WORD,
+    MAX_CAPACITY,
+    NEXT,
+    RANGE,
+    SLOT,
+    SLOT_BYTES,
+    SLOTS_AT,
+    TAIL,
+    TAKEN_AT,
+    boot_id,
+    damaged,
+    durable,
+    now_ticket,
+    read_durable,
+    size_of,
+    store,
+)
+from vez.engines.file.mapped_file import Gone, MappedFile
+from vez.engines.file.slots import Slot, ended
+from vez.errors import EngineUnavailable
+
+_HIGHEST = 1 << 62
+"""Byte locks are addressed by signed numbers of 64 bits."""
+
+
+class TicketFile(MappedFile):
+    """The counter and the slots in the mapped file of one name."""
+
+    reserved = range(0)  # the tickets that may be issued now; what the file says may be higher, never lower
+
+    def _prepare(self, handle: int) -> None:
+        boot = boot_id()
+        if self.map[BOOT_AT : BOOT_AT + 16] != boot:
+            with doorway(handle, self.where):
+                self._reset_after_boot(handle, boot)
+
+    def _reset_after_boot(self, handle: int, boot: bytes) -> None:
+        """After a boot only the durable record counts: what was not fsynced may be older or newer."""
+        if self.map[BOOT_AT : BOOT_AT + 16] == boot:
+            return  # another process was faster
+        first = max(read_durable(self.map[:SLOTS_AT], self.where)[0], now_ticket())
+        self._reserve(handle, first)
+        store(self.map, 0, HEAD.pack(MAGIC, first, first ^ ALL, first, first, 0, self.capacity))
+        store(self.map, LEADER_AT, LEADER.pack(0, 0))
+        self.map[TAKEN_AT:SLOTS_AT] = bytes(SLOTS_AT - TAKEN_AT)
+        self.map[BOOT_AT : BOOT_AT + 16] = boot
+
+    def refuse_damaged(self, handle: int) -> None:
+        """Raise `CorruptState` if the file was damaged while in use; for readers outside the doorway."""
+        self.refuse_truncated(handle)
+        if self.map[:8] != MAGIC:
+            raise damaged(self.where, f"it begins with {self.map[:8]!r}, expected {MAGIC!r}")
+        upcoming, complement = COUNTER.unpack_from(self.map, COUNTER_AT)
+        if upcoming ^ complement == ALL:  # else it is being written at this moment, or its writer died
+            self._refuse_counter(upcoming)
+        self.refresh(handle)
+
+    def _refuse_counter(self, upcoming: int) -> None:
+        """The counter lies in the range that was reserved last; one that does not was written by somebody else."""
+        reserved, _ = read_durable(self.map[:SLOTS_AT], self.where)
+        if not reserved - RANGE - 2 <= upcoming <= reserved or upcoming >= _HIGHEST:
+            raise damaged(self.where, f"its next ticket is {upcoming}, and tickets are reserved up to {reserved}")
+
+    # Inside the doorway
+
+    def upcoming(self, handle: int) -> int:
+        """The next ticket. The short way, since every turn passes here: all checks at once, `look` if one fails."""
+        facts = fstat(handle)
+        if facts[ST_NLINK] and facts[ST_SIZE] >= self.size:
+            words = self.words
+            upcoming: int = words[NEXT]
+            if (
+                words[COMPLEMENT] ^ upcoming == ALL
+                and upcoming in self.reserved
+                and words[BROKEN_WORD] <= upcoming
+                and words[0] == MAGIC_WORD
+                and self.halves[CAPACITY_HALF] == self.capacity
+            ):
+                return upcoming
+        return self.look(handle)[0]
+
+    def look(self, handle: int) -> tuple[int, int]:
+        """The next ticket and the lowest valid one. Checks the file, and repairs a counter whose writer died."""
+        facts = os.fstat(handle)
+        if facts.st_nlink == 0:
+            raise Gone
+        if facts.st_size < self.size:
+            raise damaged(self.where, f"it was truncated to {facts.st_size} bytes while in use")
+        magic, upcoming, complement, broken, _, _, capacity = HEAD.unpack_from(self.map, 0)
+        if magic != MAGIC:
+            raise damaged(self.where, f"it begins with {magic!r}, expected {MAGIC!r}")
+        if upcoming ^ complement != ALL:  # its writer died between two stores
+            upcoming = max(read_durable(self.map[:SLOTS_AT], self.where)[0], now_ticket())
+            self._reserve(handle, upcoming)
+            store(self.map, COUNTER_AT, COUNTER.pack(upcoming, upcoming ^ ALL))
+        if broken > upcoming:
+            raise damaged(self.where, f"tickets below {broken} are void, and only {upcoming} were drawn")
+        if capacity != self.capacity:
+            self._remap(handle)
+        if upcoming not in self.reserved:
+            self._refuse_counter(upcoming)
+            self._reserve(handle, upcoming)
+        return upcoming, broken
+
+    def _reserve(self, handle: int, upcoming: int) -> None:
+        """Make sure, durably, that the next tickets will not be issued again after a power loss."""
+        reserved, sequence = read_durable(self.map[:SLOTS_AT], self.where)
+        if upcoming + 2 > reserved:
+            reserved, sequence = upcoming + RANGE, sequence + 1
+            place = DURABLE_AT[(sequence + 1) % 2]  # the older of the two: the newer stays whole
+            self.map[place : place + DURABLE.size] = durable(reserved, sequence)
+            self.map.flush()
+            try:
+                os.fsync(handle)
+            except OSError as error:
+                raise EngineUnavailable(f"cannot make {self.where} durable: {error.strerror}") from error
+        self.reserved = range(reserved - RANGE - 2, reserved - 1)
+
+    def free_slot(self, handle: int) -> int:
+        """The number of a free slot; slots of the dead are reclaimed, and the file grows, if need be."""
+        place = self.map.find(b"\0", TAKEN_AT, TAKEN_AT + self.capacity)
+        if place < 0:
+            self._reclaim(handle)
+            place = self.map.find(b"\0", TAKEN_AT, TAKEN_AT + self.capacity)
+        if place < 0:
+            place = self._grow(handle)
+        return place - TAKEN_AT
+
+    def _reclaim(self, handle: int) -> None:
+        for number, slot in self.slots():
+            if not alive(handle, slot.ticket) and (slot.state != LEAVING or ended(slot)):
+                self.map[TAKEN_AT + number] = 0
+
+    def _grow(self, handle: int) -> int:
+        place, capacity = TAKEN_AT + self.capacity, min(self.capacity * 2, MAX_CAPACITY)
+        if capacity == self.capacity:
+            raise EngineUnavailable(
+                f"{self.kind} {self.name!r} has {capacity} holders and waiters, and there is no room for more"
+            )
+        try:
+            os.posix_fallocate(handle, 0, size_of(capacity))
+        except OSError as error:
+            raise EngineUnavailable(f"cannot enlarge {self.where}: {error.strerror}") from error
+        store(self.map, CAPACITY_AT, TAIL.pack(capacity))
+        self._remap(handle)
+        return place
+
+    # Reading; inside the doorway or outside.
+
+    def slot(self, number: int) -> Slot:
+        """A slot, taken or not."""
+        return Slot._make(SLOT.unpack_from(self.map, SLOTS_AT + number * SLOT_BYTES))
+
+    def slots(self) -> Iterator[tuple[int, Slot]]:
+        """Every taken slot with its number, those of dead tickets included."""
+        taken = self.map[TAKEN_AT : TAKEN_AT + self.capacity]
+        number = taken.find(1)
+        while number >= 0:
+            yield number, self.slot(number)
+            number = taken.find(1, number + 1)
+
+    def living(self, handle: int) -> list[tuple[int, Slot]]:
+        """Every slot whose ticket is alive, sorted by ticket. `handle` must hold none of their locks."""
+        return sorted(
+            ((number, slot) for number, slot in self.slots() if slot.ticket and alive(handle, slot.ticket)),
+            key=lambda pair: pair[1].ticket,
+        )
+
+    def broken_below(self) -> int:
+        """Tickets below this one are void."""
+        broken: int = self.words[BROKEN_WORD]
+        return broken
+
+    def limit(self) -> int:
+        """The limit of a semaphore; 1 for a lock or an election."""
+        return int.from_bytes(self.map[LIMIT_AT : LIMIT_AT + 4], "little") or 1
+
+    def find(self, ticket: int) -> int | None:
+        """The number of the slot of a ticket."""
+        return next((number for number, slot in self.slots() if slot.ticket == ticket), None)
