@@ -1,5 +1,6 @@
 # make demo   a tour in the terminal      make test    everything, as CI runs it
 # make check  lint, types, architecture   make bench   speed and memory, as ratios in one run
+# make hooks  run the checks on each commit
 # make torture  a long campaign against the default engine (TORTURE_SECONDS=300)
 # make regenerate  every golden and generated file (STEPS='picture goldens': only these)
 PYTHON ?= python3
@@ -8,7 +9,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check bench torture regenerate clean
+.PHONY: help setup hooks demo test check bench torture regenerate clean
 
 help:
 	@sed -n 's/^# make /make /p' Makefile
@@ -20,6 +21,10 @@ $(STAMP): pyproject.toml
 	@touch $@
 
 setup: $(STAMP)
+
+hooks: setup
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check pre-commit
+	@$(BIN)/pre-commit install
 
 demo: setup
 	@$(BIN)/python -m vez.demo
