@@ -19,7 +19,7 @@ from typing import NamedTuple
 from bench.by_hand import BY_HAND, play
 from vez.algorithms import ALGORITHMS
 from vez.core import Mutex
-from vez.sim import Scenario, Simulation
+from vez.sim import Scenario, simulate
 from vez.sim.scenario import Workload
 from vez.study.compare import mutex as compare_mutex
 
@@ -65,9 +65,8 @@ def crowd(name: str, requests: int, n: int = N) -> Crowd:
         max_events=10**9,
         workload=Workload(requests=requests, think_ms=0.0, inside_ms=1.0),
     )
-    world = Simulation(scenario, ALGORITHMS[name], record=False)
-    run = world.run()
-    if not world.harness.idle:
+    run = simulate(scenario, ALGORITHMS[name], record=False)
+    if not run.all_served:
         raise SystemExit(f"{name}: not everybody got in")
     return Crowd(sum(run.messages.values()), requests * len(contenders(name, n)), run.steps)
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vez.core.io import Io
 from vez.core.process import Process
@@ -19,20 +19,17 @@ from vez.sim.debug import Rehearsal
 from vez.sim.delays import US
 from vez.sim.node import Node
 
-if TYPE_CHECKING:
-    from vez.sim.simulation import Simulation
-
 DEBUG = "VEZ_DEBUG=1 shows the traceback"
 Step = tuple[FrameType, int]
 _NO_FIELD = re.compile(r"'(\w+)' object has no attribute '(\w+)'")
 
 
-def blame(world: Simulation, error: BaseException) -> HandlerFailed | None:
+def blame(error: BaseException, nodes: Iterable[Node], now: int) -> HandlerFailed | None:
     """The error with the handler's file and line, or None where no handler was at work."""
 
     def when(frame: FrameType) -> str:
-        who = _who(world, frame)
-        return f"{'' if who is None else f'process {who}, '}at {world.agenda.now / US:.12g} ms"
+        who = _who(nodes, frame)
+        return f"{'' if who is None else f'process {who}, '}at {now / US:.12g} ms"
 
     return blame_handler(error, when, (Node, Rehearsal))
 
@@ -82,13 +79,13 @@ def _process(frame: FrameType) -> Process | None:
     return first if isinstance(first, Process) else None
 
 
-def _who(world: Simulation, frame: FrameType) -> int | None:
+def _who(nodes: Iterable[Node], frame: FrameType) -> int | None:
     """The process at work: its io says so, and without one (in `status`) it is looked for."""
     for value in frame.f_locals.values():
         if isinstance(value, Node | Rehearsal):
             return int(value.me)
     process = _process(frame)
-    return next((node.me for node in world.nodes.values() if node.process is process), None)
+    return next((node.me for node in nodes if node.process is process), None)
 
 
 def _words(error: BaseException, algorithm: str, ios: tuple[type, ...]) -> tuple[str, str]:

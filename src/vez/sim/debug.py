@@ -7,17 +7,15 @@ differ, the handler read something that is not its state or its event: a clock, 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from vez.core import guards
 from vez.core.message import Message
 from vez.errors import MutableField, NotDeterministic, article
+from vez.sim.choices import Choices
 from vez.sim.node import Node
-
-if TYPE_CHECKING:
-    from vez.sim.simulation import Simulation
 
 T = TypeVar("T")
 Effect = tuple[str, tuple[Any, ...]]
@@ -26,9 +24,10 @@ Effect = tuple[str, tuple[Any, ...]]
 class Rehearsal:
     """An Io that does nothing and remembers what it was asked to do."""
 
-    def __init__(self, node: Node, choices: Sequence[int] | None = None) -> None:
+    def __init__(self, node: Node, choices: Choices, replay: Sequence[int] = ()) -> None:
         self._node = node
-        self._choices = list(choices) if choices is not None else None
+        self._choices = choices
+        self._replay = list(replay)
         self.effects: list[Effect] = []
         self.chosen: list[int] = []
 
@@ -58,19 +57,18 @@ class Rehearsal:
         self.effects.append(("note", (text,)))
 
     def choose(self, options: Sequence[T]) -> T:
-        node = self._node
-        index = self._choices.pop(0) if self._choices else node.world.choose(node, len(options))
+        index = self._replay.pop(0) if self._replay else self._choices.pick(self._node.me, len(options))
         self.chosen.append(index)
         self.effects.append(("choose", (tuple(options), index)))
         return options[index]
 
 
-def run_twice(world: Simulation, node: Node, handler: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+def run_twice(node: Node, choices: Choices, handler: Callable[..., None], arguments: tuple[Any, ...]) -> None:
     """Rehearse the handler twice, compare, then let its effects happen once."""
     first_process, second_process = (msgspec.structs.replace(node.process) for _ in range(2))
-    first = Rehearsal(node)
+    first = Rehearsal(node, choices)
     handler(first_process, *arguments, first)
-    second = Rehearsal(node, first.chosen)
+    second = Rehearsal(node, choices, first.chosen)
     handler(second_process, *arguments, second)
     where = f"{type(node.process).__name__}.{handler.__name__}"
     if first.effects != second.effects:

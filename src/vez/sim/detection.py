@@ -1,43 +1,129 @@
-"""Detection: real failure detectors under an algorithm, fed by heartbeats of the simulated network.
+"""Detection: the failure detectors under an algorithm.
 
-Heartbeats are lost, delayed, cut and piled up like any other message, but they are not the algorithm's: they
-have a source of chance of their own, so that they do not shift its delays, and a count of their own.
+The perfect one is told of every crash. The others are real: they live on heartbeats of the simulated network. These
+are lost, delayed, cut and piled up like any other message, but they are not the algorithm's: they have a source of
+chance of their own, so that they do not shift its delays, and a count of their own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
 
 from vez.detectors import MONITORS, Monitor
+from vez.sim.agenda import Agenda
+from vez.sim.availability import Availability
 from vez.sim.delays import US, us
+from vez.sim.network import NetworkModel
 from vez.sim.node import Node
-from vez.sim.scenario import Suspicion
+from vez.sim.scenario import Detector, Scenario, Suspicion
 from vez.sim.setup import Setup
-
-if TYPE_CHECKING:
-    from vez.sim.faults import Faults
-    from vez.sim.simulation import Simulation
+from vez.sim.suspicions import Suspicions
 
 
 class Detection:
+    """No failure detector; and what `Faults` and the run ask of every kind."""
+
+    beats = 0
+    """Heartbeats sent so far."""
+
+    def plan(self) -> None:
+        """Before the run: put what the detector does from the start into the agenda."""
+
+    def crashed(self, process: int) -> None:
+        """A process has crashed."""
+
+    def recovered(self, node: Node) -> None:
+        """A process is back."""
+
+    def explicit(self, scenario: Scenario) -> Scenario:
+        """The scenario with what the detector said written down, where chance had a part in it."""
+        return scenario
+
+
+class PerfectDetection(Detection):
+    """Everybody is told of every crash and every recovery, a fixed time after it."""
+
+    def __init__(
+        self,
+        setup: Setup,
+        nodes: Mapping[int, Node],
+        *,
+        agenda: Agenda,
+        availability: Availability,
+        suspicions: Suspicions,
+    ) -> None:
+        self._delay_us = us(setup.scenario.detector.delay_ms)
+        self._nodes = nodes
+        self._agenda = agenda
+        self._availability = availability
+        self._suspicions = suspicions
+
+    def crashed(self, process: int) -> None:
+        for other in self._nodes.values():
+            self._plan_word(other, process, dead=True)
+
+    def recovered(self, node: Node) -> None:
+        for other in self._nodes.values():
+            self._plan_word(other, node.me, dead=False)
+            if self._availability.is_dead(other.me):
+                self._plan_word(node, other.me, dead=True)
+
+    def _plan_word(self, node: Node, peer: int, *, dead: bool) -> None:
+        availability = self._availability
+        if node.me == peer or availability.is_dead(node.me):
+            return
+        life = availability.life(peer)
+
+        def tell() -> None:
+            still = availability.life(peer) == life and availability.is_dead(peer) == dead
+            if still and not availability.is_dead(node.me):
+                self._suspicions.tell(node, peer, dead=dead)
+
+        self._agenda.plan(self._agenda.now + self._delay_us, tell)
+
+
+class HeartbeatDetection(Detection):
     """A monitor for every ordered pair of processes."""
 
-    def __init__(self, world: Simulation, faults: Faults, setup: Setup) -> None:
-        self._world = world
-        self._faults = faults
+    def __init__(
+        self,
+        setup: Setup,
+        nodes: Mapping[int, Node],
+        *,
+        agenda: Agenda,
+        availability: Availability,
+        network: NetworkModel,
+        suspicions: Suspicions,
+    ) -> None:
+        self._nodes = nodes
+        self._agenda = agenda
+        self._availability = availability
+        self._network = network
+        self._suspicions = suspicions
         self._settings = setup.scenario.detector.settings
         self._kind = MONITORS[setup.scenario.detector.kind]
         self._loss = setup.scenario.network.loss
-        chance = world.stream("detector")
+        chance = setup.stream("detector")
         self._chance = chance.random
         self._delay = setup.delay.sampler(chance)
         self._monitors: dict[tuple[int, int], Monitor] = {}
         self._since: dict[tuple[int, int], float] = {}  # since when the observer suspects the peer
         self._told: list[Suspicion] = []
-        self.beats = 0
 
-    def start(self, node: Node) -> None:
+    def plan(self) -> None:
+        for node in self._nodes.values():
+            start = partial(self._start, node)
+            self._agenda.plan(0, partial(self._availability.when_awake, node.me, start))
+
+    def recovered(self, node: Node) -> None:
+        self._start(node)
+
+    def explicit(self, scenario: Scenario) -> Scenario:
+        still = [Suspicion(process=one, peer=other, at_ms=at) for (one, other), at in self._since.items()]
+        return scenario.but(detector=Detector(kind="none"), suspect=(*scenario.suspect, *self._told, *still))
+
+    def _start(self, node: Node) -> None:
         """A process begins or comes back: it trusts everybody, and sends heartbeats from now on."""
         now = self._now()
         for peer in node.peers:
@@ -45,57 +131,52 @@ class Detection:
             self._end_suspicion(key)
             self._monitors[key] = self._kind(self._settings, now)
             self._watch(node, peer)
-        self._beat(node, self._faults.life(node.me))
-
-    def explicit(self) -> tuple[Suspicion, ...]:
-        """What the detectors said, as a scenario writes it down."""
-        still = [Suspicion(process=one, peer=other, at_ms=at) for (one, other), at in self._since.items()]
-        return (*self._told, *still)
+        self._beat(node, self._availability.life(node.me))
 
     def _now(self) -> float:
-        return self._world.agenda.now / US
+        return self._agenda.now / US
 
     def _beat(self, node: Node, life: int) -> None:
-        if self._faults.life(node.me) != life:
+        if self._availability.life(node.me) != life:
             return
+        agenda = self._agenda
         for peer in node.peers:
             self.beats += 1
             delay = self._delay()
             lost = self._loss > 0 and self._chance() < self._loss
-            if not lost and not self._world.network.is_cut(node.me, peer):
-                self._world.agenda.plan(
-                    self._world.agenda.now + delay, partial(self._arrive, self._world.nodes[peer], node.me)
-                )
-        again = partial(self._faults.when_awake, node, partial(self._beat, node, life))
-        self._world.agenda.plan(self._world.agenda.now + us(self._settings.interval_ms), again)
+            if not lost and not self._network.is_cut(node.me, peer):
+                agenda.plan(agenda.now + delay, partial(self._arrive, self._nodes[peer], node.me))
+        again = partial(self._availability.when_awake, node.me, partial(self._beat, node, life))
+        agenda.plan(agenda.now + us(self._settings.interval_ms), again)
 
     def _arrive(self, node: Node, sender: int) -> None:
-        if not self._world.network.is_cut(sender, node.me):
-            self._faults.when_awake(node, partial(self._heard, node, sender, self._faults.life(node.me)))
+        if not self._network.is_cut(sender, node.me):
+            heard = partial(self._heard, node, sender, self._availability.life(node.me))
+            self._availability.when_awake(node.me, heard)
 
     def _heard(self, node: Node, peer: int, life: int) -> None:
         key = (node.me, peer)
-        if self._faults.life(node.me) != life or key not in self._monitors:
+        if self._availability.life(node.me) != life or key not in self._monitors:
             return
         self._monitors[key].heard(self._now())
         if key in self._since:
             self._end_suspicion(key)
-            self._faults.tell(node, peer, dead=False)
+            self._suspicions.tell(node, peer, dead=False)
         self._watch(node, peer)
 
     def _watch(self, node: Node, peer: int) -> None:
         """Look again when the wait is over. A slow observer looks at its clock before it reads its mail."""
-        monitor, life = self._monitors[node.me, peer], self._faults.life(node.me)
+        monitor, life = self._monitors[node.me, peer], self._availability.life(node.me)
         look = partial(self._look, node, peer, monitor.last_ms, life)
         at = us(monitor.deadline_ms) + 1
-        self._world.agenda.plan(at, partial(self._faults.when_awake, node, look, urgent=True))
+        self._agenda.plan(at, partial(self._availability.when_awake, node.me, look, urgent=True))
 
     def _look(self, node: Node, peer: int, last_ms: float, life: int) -> None:
         key = (node.me, peer)
-        stale = self._faults.life(node.me) != life or self._monitors[key].last_ms != last_ms
+        stale = self._availability.life(node.me) != life or self._monitors[key].last_ms != last_ms
         if not stale and key not in self._since:
             self._since[key] = self._now()
-            self._faults.tell(node, peer, dead=True)
+            self._suspicions.tell(node, peer, dead=True)
 
     def _end_suspicion(self, key: tuple[int, int]) -> None:
         since = self._since.pop(key, None)

@@ -8,20 +8,22 @@ a process that says so without having been asked has a bug.
 from __future__ import annotations
 
 from collections import defaultdict, deque
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 
 from vez.core import trace as events
 from vez.core.process import Election, Mutex
 from vez.errors import ProtocolBug
+from vez.sim.agenda import Agenda
+from vez.sim.availability import Availability
 from vez.sim.delays import US, parse_delay, us
+from vez.sim.dispatch import Dispatcher
+from vez.sim.limits import Limits
 from vez.sim.node import Node
+from vez.sim.recording import Recording
 from vez.sim.scenario import Elect, Scenario, Want, Workload
 from vez.sim.setup import Setup
-
-if TYPE_CHECKING:
-    from vez.sim.simulation import Simulation
-
 
 LINGER = 10
 """Message times that a run goes on after the last stay, so that releases arrive; a token may turn for ever."""
@@ -43,9 +45,24 @@ class Stay(NamedTuple):
 class Harness:
     """The wants, the stays and the elections of a run."""
 
-    def __init__(self, world: Simulation, setup: Setup) -> None:
-        self.world = world
-        self.setup = setup
+    def __init__(
+        self,
+        setup: Setup,
+        nodes: Mapping[int, Node],
+        *,
+        agenda: Agenda,
+        limits: Limits,
+        recording: Recording,
+        dispatcher: Dispatcher,
+        availability: Availability,
+    ) -> None:
+        self._setup = setup
+        self._nodes = nodes
+        self._agenda = agenda
+        self._limits = limits
+        self._recording = recording
+        self._dispatcher = dispatcher
+        self._availability = availability
         self._plans: defaultdict[int, deque[Stay]] = defaultdict(deque)
         self._current: dict[int, Stay] = {}  # who will want, wants or is inside
         self._asked: set[int] = set()  # of these, who wants or is inside
@@ -53,11 +70,11 @@ class Harness:
         self._highest: int | None = None  # the largest token that the resource has seen
         self.idle = False
         self._wanted: list[Want] = []
-        self._linger = LINGER * world.message_us
+        self._linger = LINGER * setup.message_us
 
     def plan(self) -> None:
         """Put the application's wishes into the agenda."""
-        scenario, algorithm = self.setup.scenario, self.setup.algorithm
+        scenario, algorithm = self._setup.scenario, self._setup.algorithm
         if issubclass(algorithm, Mutex):
             self._plan_stays(scenario, algorithm)
         elif issubclass(algorithm, Election):
@@ -66,15 +83,15 @@ class Harness:
     def entered(self, node: Node, token: int | None) -> None:
         """The algorithm says that a process is inside."""
         if node.me not in self._asked or node.me in self._inside:
-            self.spurious(node, inside=node.me in self._inside)
+            self.spurious(node.me, inside=node.me in self._inside)
             return
         self._inside[node.me] = token
-        self.world.record(events.Entered, node.me, token)
+        self._recording.add(events.Entered, node.me, token)
         self._write(node.me)
-        life = self.world.faults.life(node.me)
-        self.world.agenda.plan(
-            self.world.agenda.now + max(1, self._current[node.me].inside_us),
-            lambda: self.world.faults.when_awake(node, partial(self._leave, node, life)),
+        life = self._availability.life(node.me)
+        self._agenda.plan(
+            self._agenda.now + max(1, self._current[node.me].inside_us),
+            lambda: self._availability.when_awake(node.me, partial(self._leave, node, life)),
         )
 
     def crashed(self, process: int) -> None:
@@ -93,9 +110,9 @@ class Harness:
 
     def explicit(self, scenario: Scenario) -> Scenario:
         """The scenario with every want and election written down."""
-        if issubclass(self.setup.algorithm, Mutex):
+        if issubclass(self._setup.algorithm, Mutex):
             return scenario.but(workload=Workload(requests=0), want=tuple(self._wanted))
-        if issubclass(self.setup.algorithm, Election):
+        if issubclass(self._setup.algorithm, Election):
             return scenario.but(elect=self._elections())
         return scenario
 
@@ -106,94 +123,91 @@ class Harness:
         think, inside = parse_delay(workload.think_ms), parse_delay(workload.inside_ms)
         alike = think.is_constant and inside.is_constant  # then nothing is drawn, and all plan the same stay
         shared = Stay(think_us=us(think.mean_ms), inside_us=max(1, us(inside.mean_ms)))
-        for process in algorithm.contenders(self.setup.ids) if workload.requests else ():
+        for process in algorithm.contenders(self._setup.ids) if workload.requests else ():
             if alike:
                 self._plans[process].extend([shared] * workload.requests)
                 continue
-            chance = self.world.stream(f"workload/{process}")
+            chance = self._setup.stream(f"workload/{process}")
             think_us, inside_us = think.sampler(chance, 0), inside.sampler(chance)
             for _ in range(workload.requests):
                 self._plans[process].append(Stay(think_us=think_us(), inside_us=inside_us()))
         for process in sorted(self._plans):
-            self._next(self.world.nodes[process])
+            self._next(self._nodes[process])
         self._check_idle()
 
     def _plan_elections(self) -> None:
-        scenario, nodes = self.setup.scenario, self.world.nodes
+        scenario, nodes = self._setup.scenario, self._nodes
         starters: defaultdict[int, list[Node]] = defaultdict(list)
         for elect in scenario.elect:
             starters[us(elect.at_ms)].append(nodes[elect.process])
         for at, some in starters.items() if scenario.elect else [(0, list(nodes.values()))]:
-            self.world.agenda.plan(at, partial(self._elect, some))
+            self._agenda.plan(at, partial(self._elect, some))
 
     def _elections(self) -> tuple[Elect, ...]:
         """Those of the scenario; if it lists none, everybody starts at time 0."""
-        scenario = self.setup.scenario
-        return scenario.elect or tuple(Elect(process=process) for process in self.setup.ids)
+        scenario = self._setup.scenario
+        return scenario.elect or tuple(Elect(process=process) for process in self._setup.ids)
 
     def _elect(self, nodes: list[Node]) -> None:
-        on_elect = cast(type[Election], self.setup.algorithm).on_elect
+        on_elect = cast(type[Election], self._setup.algorithm).on_elect
 
         def ask(node: Node) -> None:
-            self.world.record(events.Asked, node.me)
-            self.world.call(node, on_elect)
+            self._recording.add(events.Asked, node.me)
+            self._dispatcher.call(node, on_elect)
 
         for node in nodes:
-            if self.world.watched:
-                self.world.faults.when_awake(node, partial(ask, node))
-            else:
-                on_elect(cast(Election, node.process), node)
+            self._availability.when_awake(node.me, partial(ask, node))
 
     def _next(self, node: Node) -> None:
         """Plan the process's next want, if it has one and is not busy."""
         plans = self._plans[node.me]
-        if not plans or node.me in self._current or self.world.faults.is_dead(node.me):
+        if not plans or node.me in self._current or self._availability.is_dead(node.me):
             return
         stay = plans.popleft()
-        now = self.world.agenda.now
+        now = self._agenda.now
         at = now + stay.think_us if stay.at < 0 else max(now, stay.at)
-        life = self.world.faults.life(node.me)
+        life = self._availability.life(node.me)
         self._current[node.me] = stay
-        self.world.agenda.plan(at, partial(self._want, node, stay, life))
+        self._agenda.plan(at, partial(self._want, node, stay, life))
 
     def _want(self, node: Node, stay: Stay, life: int) -> None:
-        algorithm = cast(type[Mutex], self.setup.algorithm)
-        if self.world.faults.life(node.me) != life:
+        algorithm = cast(type[Mutex], self._setup.algorithm)
+        if self._availability.life(node.me) != life:
             return
 
         # Written down as planned, not as it happens: a want that waits for the end of a pause must do so again.
-        planned = Want(process=node.me, at_ms=self.world.agenda.now / US, inside_ms=stay.inside_us / US)
+        planned = Want(process=node.me, at_ms=self._agenda.now / US, inside_ms=stay.inside_us / US)
 
         def want() -> None:
             self._asked.add(node.me)
             self._wanted.append(planned)
-            self.world.record(events.Wanted, node.me)
-            self.world.call(node, algorithm.on_want)
+            self._recording.add(events.Wanted, node.me)
+            self._dispatcher.call(node, algorithm.on_want)
 
-        self.world.faults.when_awake(node, want)
+        self._availability.when_awake(node.me, want)
 
     def _leave(self, node: Node, life: int) -> None:
-        if self.world.faults.life(node.me) != life:
+        if self._availability.life(node.me) != life:
             return
-        algorithm = cast(type[Mutex], self.setup.algorithm)
+        algorithm = cast(type[Mutex], self._setup.algorithm)
         self._write(node.me)
         del self._inside[node.me]
         del self._current[node.me]
         self._asked.discard(node.me)
-        self.world.record(events.Left, node.me)
-        self.world.call(node, algorithm.on_done)
+        self._recording.add(events.Left, node.me)
+        self._dispatcher.call(node, algorithm.on_done)
         self._next(node)
         self._check_idle()
 
-    def spurious(self, node: Node, *, inside: bool) -> None:
+    def spurious(self, process: int, *, inside: bool) -> None:
         """An entry that nobody asked for: a bug, unless faults can explain it (a grant delivered twice)."""
         state = "is inside already" if inside else "does not want in"
-        if not self.setup.has_faults:
+        if not self._setup.has_faults:
             raise ProtocolBug(
-                f"{self.setup.algorithm.__name__}: process {node.me} called io.enter() but {state}",
+                f"{self._setup.algorithm.__name__}: process {process} called io.enter() but {state}",
                 hint="call it once for each on_want",
             )
-        self.world.note(node, f"was let in, but {state}")
+        self._recording.note(process, f"was let in, but {state}")
 
     def _write(self, process: int) -> None:
         """The stay's write to the resource, which refuses a token smaller than one it has seen."""
@@ -202,14 +216,15 @@ class Harness:
             return
         accepted = self._highest is None or token >= self._highest
         self._highest = token if accepted else self._highest
-        self.world.record(events.Wrote, process, token, accepted)
+        self._recording.add(events.Wrote, process, token, accepted)
 
     def _check_idle(self) -> None:
         """When all stays are done, the run goes on until the last messages have had time to arrive."""
-        if self.setup.algorithm.role != "mutex" or (self._current and not self.idle):
+        if self._setup.algorithm.role != "mutex" or (self._current and not self.idle):
             return
-        faults = self.world.faults
-        to_come = any(stays and faults.will_run(process) for process, stays in self._plans.items())
-        self.idle = not self._current and not to_come
-        until = us(self.setup.scenario.until_ms)
-        self.world.deadline = min(until, self.world.agenda.now + self._linger) if self.idle else until
+        will_run = self._availability.will_run
+        self.idle = not self._current and not any(stays and will_run(one) for one, stays in self._plans.items())
+        if self.idle:
+            self._limits.end_by(self._agenda.now + self._linger)
+        else:
+            self._limits.run_on()

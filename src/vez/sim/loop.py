@@ -7,22 +7,20 @@ for speed: a line here is paid for by every message of every run.
 from __future__ import annotations
 
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING
 
-from vez.sim.agenda import Moments
-
-if TYPE_CHECKING:
-    from vez.sim.simulation import Simulation
+from vez.sim.agenda import Agenda, Moments
+from vez.sim.dispatch import Dispatcher
+from vez.sim.limits import Limits
 
 
-def one_by_one(world: Simulation) -> int:
+def one_by_one(agenda: Agenda, dispatcher: Dispatcher, limits: Limits) -> int:
     """Take the next thing from the heap, until there is none or a limit is met; the number of steps."""
-    agenda, heap, handlers = world.agenda, world.agenda.heap, world.handlers
+    heap, handlers = agenda.heap, dispatcher.by_kind
     now, steps = -1, 0
     while heap:
         at, number, node, what, sender = heappop(heap)
         if at != now:
-            if at > world.deadline or steps >= world.limit:
+            if at > limits.deadline or steps >= limits.steps:
                 heappush(heap, (at, number, node, what, sender))  # still to come
                 break
             now = agenda.now = at
@@ -33,15 +31,15 @@ def one_by_one(world: Simulation) -> int:
         try:
             handler = handlers[type(what)]
         except KeyError:
-            handler = world.handler(type(what))
+            handler = dispatcher.find(type(what))
         handler(node.process, what, sender, node)
     return steps
 
 
-def moment_by_moment(world: Simulation, agenda: Moments) -> int:
+def moment_by_moment(agenda: Moments, dispatcher: Dispatcher, limits: Limits) -> int:
     """Take all of the next moment: what else was planned for it, and what was sent one delay before."""
     agenda.begin()
-    heap, outbox, delay_us, handlers = agenda.heap, agenda.outbox, agenda.delay_us, world.handlers
+    heap, outbox, delay_us, handlers = agenda.heap, agenda.outbox, agenda.delay_us, dispatcher.by_kind
     now, steps = 0, 0
     while True:
         at = now + delay_us
@@ -49,11 +47,11 @@ def moment_by_moment(world: Simulation, agenda: Moments) -> int:
             if not heap:
                 break
             at = heap[0][0]
-            if at > world.deadline or steps >= world.limit:
+            if at > limits.deadline or steps >= limits.steps:
                 break
             today = agenda.collect(at)
             outbox = agenda.outbox
-        elif at > world.deadline or steps >= world.limit:
+        elif at > limits.deadline or steps >= limits.steps:
             break
         else:
             today = outbox
@@ -67,7 +65,7 @@ def moment_by_moment(world: Simulation, agenda: Moments) -> int:
             try:
                 handler = handlers[type(what)]
             except KeyError:
-                handler = world.handler(type(what))
+                handler = dispatcher.find(type(what))
             handler(node.process, what, sender, node)
         steps += len(today)
     return steps

@@ -2,57 +2,85 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
+
+import msgspec
 
 from vez.core.message import Message
 from vez.core.process import Process
-
-if TYPE_CHECKING:
-    from vez.sim.simulation import Simulation
+from vez.sim.agenda import Agenda
+from vez.sim.choices import Choices
+from vez.sim.directory import Directory
+from vez.sim.recording import Recording
+from vez.sim.timers import Timers
 
 T = TypeVar("T")
+
+
+class Channels(Protocol):
+    """What carries messages."""
+
+    def transmit(self, sender: int, to: int, message: Message) -> None:
+        """Send a message on its way."""
+
+
+class Application(Protocol):
+    """What asked the process to enter."""
+
+    def entered(self, node: Node, token: int | None) -> None:
+        """The process is inside."""
+
+    def spurious(self, process: int, *, inside: bool) -> None:
+        """The process says that it is inside, and did not want in or is inside already."""
+
+
+class Services(msgspec.Struct, frozen=True):
+    """All that a node uses: one set for all nodes of a run."""
+
+    agenda: Agenda
+    directory: Directory
+    channels: Channels
+    timers: Timers
+    choices: Choices
+    recording: Recording
+    application: Application
+    draw: Callable[[], int]
+    """A random delay in microseconds, for nodes that send without `channels`."""
 
 
 class Node:
     """One process and its view of the world."""
 
-    __slots__ = ("agenda", "hub", "me", "process", "right", "world")
+    __slots__ = ("agenda", "hub", "me", "process", "right", "services")
 
-    def __init__(self, world: Simulation, me: int, right: int, process: Process) -> None:
-        self.world = world
-        self.agenda = world.agenda
+    def __init__(self, services: Services, me: int, right: int, process: Process) -> None:
+        self.services = services
+        self.agenda = services.agenda
         self.me = me
         self.right = right
-        self.hub = world.hub
+        self.hub = services.directory.hub
         self.process = process
 
-    # With a million processes nobody can afford everybody's peers, and those who ask once will ask again. Not a
-    # __getattr__ that fills a slot: a class that has one loses the interpreter's fast path for all attributes.
+    # Not a __getattr__ that fills a slot: a class that has one loses the interpreter's fast path for all attributes.
 
     @property
     def peers(self) -> tuple[int, ...]:
-        known = self.world.peers.get(self.me)
-        if known is None:
-            known = self.world.peers[self.me] = self.world.topology.peers(self.me)
-        return known
+        return self.services.directory.peers[self.me]
 
     @property
     def neighbours(self) -> tuple[int, ...]:
-        known = self.world.neighbours.get(self.me)
-        if known is None:
-            known = self.world.neighbours[self.me] = self.world.topology.neighbours(self.me)
-        return known
+        return self.services.directory.neighbours[self.me]
 
     @property
     def left(self) -> int:
-        return self.world.topology.left(self.me)
+        return self.services.directory.topology.left(self.me)
 
     def after(self, process: int) -> int:
-        return self.world.topology.right(process)
+        return self.services.directory.topology.right(process)
 
     def send(self, to: int, message: Message) -> None:
-        self.world.network.transmit(self, to, message)
+        self.services.channels.transmit(self.me, to, message)
 
     def broadcast(self, message: Message) -> None:
         send = self.send
@@ -60,7 +88,7 @@ class Node:
             send(peer, message)
 
     def set_timer(self, name: str, after_ms: float) -> None:
-        timers, agenda = self.world.timers, self.agenda
+        timers, agenda = self.services.timers, self.agenda
         try:
             timer = timers.by_name[name]
             wait_us = timer.known[after_ms]
@@ -70,18 +98,18 @@ class Node:
         agenda.post(wait_us, self, timer, number)
 
     def cancel_timer(self, name: str) -> None:
-        timer = self.world.timers.by_name.get(name)
+        timer = self.services.timers.by_name.get(name)
         if timer is not None:
             timer.running.pop(self.me, None)
 
     def choose(self, options: Sequence[T]) -> T:
-        return options[self.world.choose(self, len(options))]
+        return options[self.services.choices.pick(self.me, len(options))]
 
     def enter(self, token: int | None = None) -> None:
-        self.world.harness.entered(self, token)
+        self.services.application.entered(self, token)
 
     def elected(self, leader: int, term: int = 0) -> None:
-        self.world.elected(self, leader, term)
+        self.services.recording.elected(self.me, leader, term)
 
     def note(self, text: str) -> None:
-        self.world.note(self, text)
+        self.services.recording.note(self.me, text)

@@ -7,21 +7,18 @@ a stay and its end: they are deliveries, for handlers of the harness.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from heapq import heappush
-from typing import TYPE_CHECKING
+from typing import cast
 
 from vez.core.message import Message
-from vez.core.process import Process
+from vez.core.process import Election, Process
 from vez.errors import ProtocolBug
 from vez.sim.agenda import Moments
+from vez.sim.dispatch import Dispatcher
 from vez.sim.harness import Harness, Stay
-from vez.sim.node import Node
-from vez.sim.setup import Setup
-
-if TYPE_CHECKING:
-    from vez.sim.simulation import Simulation
-
+from vez.sim.limits import Limits
+from vez.sim.node import Node, Services
 
 OUTSIDE, WANTED, INSIDE = 0, 1, 2
 
@@ -67,14 +64,14 @@ class QuietNode(Node):
 
     __slots__ = ("guest",)
 
-    def __init__(self, world: Simulation, me: int, right: int, process: Process) -> None:
-        super().__init__(world, me, right, process)
+    def __init__(self, services: Services, me: int, right: int, process: Process) -> None:
+        super().__init__(services, me, right, process)
         self.guest = NO_GUEST
 
     def enter(self, token: int | None = None) -> None:
         guest = self.guest
         if guest.state != WANTED:
-            self.world.harness.spurious(self, inside=guest.state == INSIDE)
+            self.services.application.spurious(self.me, inside=guest.state == INSIDE)
         guest.state = INSIDE
         self.agenda.post(guest.inside_us, self, LEAVE, 0)
 
@@ -91,12 +88,12 @@ class RandomNode(QuietNode):
                 agenda.sent[type(message)] += 1
             except KeyError:
                 agenda.sent[type(message)] = 1
-        heappush(agenda.heap, (agenda.now + self.world.draw(), agenda.number(), agenda.by_id[to], message, me))
+        heappush(agenda.heap, (agenda.now + self.services.draw(), agenda.number(), agenda.by_id[to], message, me))
 
     def broadcast(self, message: Message) -> None:
         agenda, peers, kind = self.agenda, self.peers, type(message)
         agenda.sent[kind] = agenda.sent.get(kind, 0) + len(peers)
-        heap, now, number, draw = agenda.heap, agenda.now, agenda.number, self.world.draw
+        heap, now, number, draw = agenda.heap, agenda.now, agenda.number, self.services.draw
         for peer in peers:
             heappush(heap, (now + draw(), number(), agenda.by_id[peer], message, self.me))
 
@@ -118,13 +115,13 @@ class ConstantNode(QuietNode):
 
     def broadcast(self, message: Message) -> None:
         agenda, kind = self.agenda, type(message)
-        agenda.sent[kind] = agenda.sent.get(kind, 0) + len(self.world.nodes) - 1
+        agenda.sent[kind] = agenda.sent.get(kind, 0) + self.services.directory.others
         agenda.outbox.append((self, Broadcast(message), self.me))
 
     def enter(self, token: int | None = None) -> None:
         guest = self.guest
         if guest.state != WANTED:
-            self.world.harness.spurious(self, inside=guest.state == INSIDE)
+            self.services.application.spurious(self.me, inside=guest.state == INSIDE)
         guest.state = INSIDE
         agenda = self.agenda
         if guest.inside_us == agenda.delay_us:
@@ -145,31 +142,36 @@ class Broadcast:
 class Broadcasts:
     """Hands a broadcast to everybody but its sender, in ascending order."""
 
-    def __init__(self, world: Simulation) -> None:
-        self._world = world
-        self._everybody = [node for _, node in sorted(world.nodes.items())]
-        world.handlers[Broadcast] = self._deliver
+    def __init__(self, nodes: Iterable[Node], dispatcher: Dispatcher, limits: Limits) -> None:
+        self._everybody = sorted(nodes, key=lambda node: node.me)
+        self._dispatcher = dispatcher
+        self._limits = limits
 
-    def _deliver(self, process: Process, what: Broadcast, sender: int, node: Node) -> None:
+    def deliver(self, process: Process, what: Broadcast, sender: int, node: Node) -> None:
+        """Deliver one; `node` is the sender's."""
         message = what.message
-        handler = self._world.handler(type(message))
+        handler = self._dispatcher.find(type(message))
         for other in self._everybody:
             if other is not node:
                 handler(other.process, message, sender, other)
-        self._world.limit -= len(self._everybody) - 2  # the loop sees one step
+        self._limits.charge(len(self._everybody) - 2)  # the loop sees one step
 
 
 class QuietHarness(Harness):
     """The same stays, each of them two deliveries."""
 
-    def __init__(self, world: Simulation, setup: Setup) -> None:
-        super().__init__(world, setup)
-        self._agenda = world.agenda
-        self._on_want: Callable[..., None] | None = getattr(setup.algorithm, "on_want", None)
-        self._on_done: Callable[..., None] | None = getattr(setup.algorithm, "on_done", None)
+    def plan(self) -> None:
+        self._on_want: Callable[..., None] | None = getattr(self._setup.algorithm, "on_want", None)
+        self._on_done: Callable[..., None] | None = getattr(self._setup.algorithm, "on_done", None)
         self._guests = 0  # who still plans, wants or is inside
-        world.handlers[Want] = self._want_in
-        world.handlers[Leave] = self._let_out
+        self._dispatcher.add(Want, self._want_in)
+        self._dispatcher.add(Leave, self._let_out)
+        super().plan()
+
+    def _elect(self, nodes: list[Node]) -> None:
+        on_elect = cast(type[Election], self._setup.algorithm).on_elect
+        for node in nodes:
+            on_elect(cast(Election, node.process), node)
 
     def _next(self, node: Node) -> None:
         stays = self._plans[node.me]
@@ -206,4 +208,4 @@ class QuietHarness(Harness):
     def _check_idle(self) -> None:
         if not self._guests:
             self.idle = True
-            self.world.deadline = min(self.world.deadline, self._agenda.now + self._linger)
+            self._limits.end_by(self._agenda.now + self._linger)

@@ -10,6 +10,7 @@ import math
 import re
 import typing
 from collections.abc import Iterator
+from random import Random
 from typing import Any
 
 import msgspec
@@ -54,6 +55,10 @@ class Setup:
             or s.partition or s.suspect or s.drift or s.nemesis != type(s.nemesis)()
             or s.detector.kind in MONITORS
         )  # fmt: skip
+
+    def stream(self, purpose: str) -> Random:
+        """An independent source of chance; what one purpose draws does not shift another."""
+        return Random(f"{self.scenario.seed}/{purpose}")
 
     def process(self, process: int) -> Process:
         """A new process with its parameters and its initial fields."""

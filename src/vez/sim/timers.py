@@ -1,25 +1,18 @@
-"""Timers: set, replaced, cancelled, run out.
+"""Timers: the table of those that are set.
 
 A timer that is set is an entry of the agenda with a number. Replacing or cancelling it does not look for the entry:
 only the number under which it runs is forgotten, and an entry whose number is not known any more does nothing.
+`Expiry` (expiry.py) does what happens when one runs out.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from functools import partial
-from typing import TYPE_CHECKING
 
-from vez.core import trace as events
-from vez.core.process import Process
 from vez.errors import ProtocolBug
 from vez.sim.delays import MAX_MS, us
-from vez.sim.node import Node
-
-if TYPE_CHECKING:
-    from vez.sim.simulation import Simulation
-
+from vez.sim.setup import Setup
 
 MOST_KNOWN = 1000
 """Durations whose microseconds are remembered; algorithms use a few, and random ones must not pile up."""
@@ -40,61 +33,43 @@ class Timer:
 class Timers:
     """The timers of a run. A node finds them by name, and asks for what it does not find."""
 
-    def __init__(self, world: Simulation) -> None:
-        self._world = world
+    def __init__(self, setup: Setup) -> None:
+        self._algorithm = setup.algorithm
         self.by_name: dict[str, Timer] = {}
-        self._given = {(timer.process, timer.number): timer.after_ms for timer in world.scenario.timer}
-        self._set: defaultdict[int, int] = defaultdict(int)
-        self._rates = {drift.process: drift.rate for drift in world.scenario.drift}
-        world.handlers[Timer] = self._run_out if world.watched else self._quietly_run_out
+        self._given = {(timer.process, timer.number): timer.after_ms for timer in setup.scenario.timer}
+        self._set: defaultdict[int, int] = defaultdict(int)  # how many timers a process has set
+        self._rates = {drift.process: drift.rate for drift in setup.scenario.drift}
 
     def find(self, process: int, name: str, after_ms: float) -> tuple[Timer, int]:
         """The timer of that name, and after how many microseconds it runs out this time, at least one."""
         timer = self.by_name.get(name) or self._new(name)
         if not 0 <= after_ms <= MAX_MS:
             reason = "in the past" if after_ms < 0 else f"expected 0 to {MAX_MS:g}"
-            algorithm = self._world.algorithm.__name__
-            raise ProtocolBug(f"{algorithm} set timer {name!r} to {after_ms} ms, {reason}")
+            raise ProtocolBug(f"{self._algorithm.__name__} set timer {name!r} to {after_ms} ms, {reason}")
         if self._given or self._rates:
-            return timer, self._bent_us(process, after_ms)
+            return timer, self._drifted_us(process, after_ms)
         if len(timer.known) == MOST_KNOWN:
             timer.known.clear()
         wait_us = timer.known[after_ms] = max(1, us(after_ms))
         return timer, wait_us
 
     def forget(self, process: int) -> None:
-        """A crash takes the timers with it."""
+        """Cancel every timer of a process that crashed."""
         for timer in self.by_name.values():
             timer.running.pop(process, None)
 
     def _new(self, name: str) -> Timer:
-        algorithm = self._world.algorithm
-        handler: Callable[..., None] | None = getattr(algorithm, f"on_timer_{name}", None)
+        handler: Callable[..., None] | None = getattr(self._algorithm, f"on_timer_{name}", None)
         if handler is None:
             raise ProtocolBug(
-                f"{algorithm.__name__} set a timer {name!r} and has no on_timer_{name}",
+                f"{self._algorithm.__name__} set a timer {name!r} and has no on_timer_{name}",
                 hint=f"define on_timer_{name}(self, io)",
             )
         timer = self.by_name[name] = Timer(name, handler)
         return timer
 
-    def _bent_us(self, process: int, after_ms: float) -> int:
+    def _drifted_us(self, process: int, after_ms: float) -> int:
         """By the clock of the process, or as long as the scenario says that this timer runs."""
         after_ms *= self._rates.get(process, 1.0)
         self._set[process] += 1
         return max(1, us(self._given.get((process, self._set[process]), after_ms)))
-
-    def _quietly_run_out(self, process: Process, timer: Timer, number: int, node: Node) -> None:
-        if timer.running.get(node.me) == number:
-            del timer.running[node.me]
-            timer.handler(process, node)
-
-    def _run_out(self, process: Process, timer: Timer, number: int, node: Node) -> None:
-        if timer.running.get(node.me) == number:
-            self._world.faults.when_awake(node, partial(self._fire, node, timer, number))
-
-    def _fire(self, node: Node, timer: Timer, number: int) -> None:
-        if timer.running.get(node.me) == number:  # it may have been cancelled while the process stood still
-            del timer.running[node.me]
-            self._world.record(events.Fired, node.me, timer.name)
-            self._world.call(node, timer.handler)

@@ -23,7 +23,7 @@ from vez.properties.history import History
 from vez.properties.measure import measure
 from vez.properties.mutex import deadlock_freedom, exclusion, starvation_freedom
 from vez.properties.verdict import Status
-from vez.sim import Scenario, Simulation, simulate
+from vez.sim import Scenario, simulate
 from vez.sim.scenario import Crash, Network, Want, Workload
 from vez.study.compare.figure import Figure, Metric, Row, figure, spread
 from vez.study.compare.formulas import INSIDE_MS, MutexFormulas, mutex_formulas
@@ -93,9 +93,8 @@ def growth(name: str, ns: Iterable[int], step: Callable[[str], None] = lambda wo
         scenes = _Scenes(name, n)
         rounds = max(1, ENOUGH_ENTRIES // n)
         scenario = scenes.saturated(rounds).but(until_ms=100.0 + UNDULY * n * rounds)
-        world = Simulation(scenario, scenes.algorithm, record=False)
-        run = world.run()
-        stuck = not world.harness.idle
+        run = simulate(scenario, scenes.algorithm, record=False)
+        stuck = not run.all_served
         if not stuck:
             found.append((n, sum(run.messages.values()) / len(scenes.contenders) / rounds))
     return found
@@ -230,9 +229,7 @@ class _Scenes:
         crashes = tuple(Crash(process=victim, at_ms=5) for victim in victims)
         wants = (Want(process=asker, at_ms=calm, inside_ms=INSIDE_MS),)
         scenario = self.scenario(want=wants, crash=crashes, until_ms=3 * calm + 100)
-        world = Simulation(scenario, self.algorithm, record=False)
-        world.run()
-        return world.harness.idle
+        return simulate(scenario, self.algorithm, record=False).all_served
 
     def _after_crash_inside(self) -> bool:
         """Whether another gets in after one stopped while inside."""

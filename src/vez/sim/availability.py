@@ -1,0 +1,79 @@
+"""Availability: which processes are up, paused or crashed.
+
+It knows processes by their identifiers only and records nothing. `Faults` changes it; all others ask it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+NEVER = sys.maxsize
+
+
+class Availability:
+    """Who is dead, who is paused, and what waits for the end of a pause."""
+
+    def __init__(self) -> None:
+        self._dead: set[int] = set()
+        self._backlogs: dict[int, list[Callable[[], None]]] = {}  # of paused processes
+        self._paused_until: dict[int, int] = {}
+        self._back_at: dict[int, int] = {}  # when crashed processes recover
+        self._lives: dict[int, int] = {}  # number of crashes so far
+
+    def is_dead(self, process: int) -> bool:
+        """True if the process has crashed and not recovered."""
+        return process in self._dead
+
+    def will_run(self, process: int) -> bool:
+        """True if the process is up or will recover."""
+        return process not in self._dead or self._back_at[process] < NEVER
+
+    def life(self, process: int) -> int:
+        """The number of crashes so far. What was planned in an earlier life is void."""
+        return self._lives.get(process, 0)
+
+    def when_awake(self, process: int, action: Callable[[], None], *, urgent: bool = False) -> None:
+        """Act now, or at the end of the pause; never if the process is dead or dies before.
+
+        An urgent action comes before all others that wait for the end of the pause.
+        """
+        if process in self._backlogs:
+            backlog = self._backlogs[process]
+            backlog.insert(0 if urgent else len(backlog), action)
+        elif process not in self._dead:
+            action()
+
+    def crash(self, process: int, back_at: int) -> bool:
+        """The process stops. False if it was dead already; of overlapping crashes the longest counts."""
+        self._back_at[process] = max(back_at, self._back_at.get(process, 0))
+        if process in self._dead:
+            return False
+        self._dead.add(process)
+        self._backlogs.pop(process, None)
+        self._lives[process] = self.life(process) + 1
+        return True
+
+    def can_recover(self, process: int, now: int) -> bool:
+        """True if the process is dead and no other crash keeps it down for longer."""
+        return process in self._dead and self._back_at[process] <= now
+
+    def recover(self, process: int) -> None:
+        """The process is up again."""
+        self._dead.discard(process)
+
+    def pause(self, process: int, until: int) -> bool:
+        """The process stands still. False if it did so before; overlapping pauses end with the last."""
+        self._paused_until[process] = max(until, self._paused_until.get(process, 0))
+        if process in self._backlogs:
+            return False
+        self._backlogs[process] = []
+        return True
+
+    def can_resume(self, process: int, now: int) -> bool:
+        """True if the process is paused and no other pause holds it for longer."""
+        return process in self._backlogs and self._paused_until[process] <= now
+
+    def resume(self, process: int) -> list[Callable[[], None]]:
+        """The process goes on; what has waited for it, in order."""
+        return self._backlogs.pop(process)

@@ -1,0 +1,58 @@
+"""Suspicions: the calls of `on_suspect` and `on_trust`, whatever failure detector they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+
+from vez.core import trace as events
+from vez.sim.agenda import Agenda
+from vez.sim.availability import Availability
+from vez.sim.delays import us
+from vez.sim.dispatch import Dispatcher
+from vez.sim.node import Node
+from vez.sim.recording import Recording
+from vez.sim.setup import Setup
+
+
+class Suspicions:
+    """Tells processes whom to suspect, and plans what the scenario says about it."""
+
+    def __init__(
+        self,
+        setup: Setup,
+        nodes: Mapping[int, Node],
+        *,
+        agenda: Agenda,
+        recording: Recording,
+        dispatcher: Dispatcher,
+        availability: Availability,
+    ) -> None:
+        self._planned = setup.scenario.suspect
+        self._nodes = nodes
+        self._agenda = agenda
+        self._recording = recording
+        self._dispatcher = dispatcher
+        self._availability = availability
+        self._on_suspect = getattr(setup.algorithm, "on_suspect", None)
+        self._on_trust = getattr(setup.algorithm, "on_trust", None)
+
+    def plan(self) -> None:
+        """Put the suspicions of the scenario into the agenda."""
+        for suspicion in self._planned:
+            node, plan = self._nodes[suspicion.process], self._agenda.plan
+            plan(us(suspicion.at_ms), partial(self.tell, node, suspicion.peer, dead=True))
+            if suspicion.until_ms is not None:
+                plan(us(suspicion.until_ms), partial(self.tell, node, suspicion.peer, dead=False))
+
+    def tell(self, node: Node, peer: int, *, dead: bool) -> None:
+        """Tell a process that a peer seems dead, or alive again, if its algorithm listens."""
+        handler = self._on_suspect if dead else self._on_trust
+        if handler is None:
+            return
+
+        def tell() -> None:
+            self._recording.add(events.Suspected if dead else events.Trusted, node.me, peer)
+            self._dispatcher.call(node, handler, peer)
+
+        self._availability.when_awake(node.me, tell)
