@@ -50,7 +50,7 @@ TOO_LONG = {
     "bench/by_hand/fair_votes.py: maekawa_fair",
 }
 """Files and functions over the limit. This set may only shrink: split what you touch, and remove its line."""
-COPIED_LINES = 98
+COPIED_LINES = 70
 """Lines that `python -m tools.duplicates` finds written twice. This number may only fall."""
 
 

@@ -1,9 +1,9 @@
 """Find code that is written twice: `python -m tools.duplicates` lists every block, the longest first.
 
-A block is a run of at least `LEAST` lines that occurs in two places. Lines are compared without indentation; blank
-lines, comments, docstrings, imports and lines that only close brackets do not count, so that a block is that many lines
-of work. Names are compared as they are: a copy with other names is a likeness, which only a reader can judge.
-`tests/test_size.py` holds the total below a budget.
+A block is a run of at least `LEAST` lines that occurs in two places. Lines are compared without indentation. Blank
+lines, comments, docstrings, imports, parameter lists and lines that only close brackets do not count, so that a block
+is that many lines of work. Names are compared as they are: a copy with other names is a likeness, which only a reader
+can judge. `tests/test_architecture.py` holds the total below a budget.
 """
 
 from __future__ import annotations
@@ -58,6 +58,8 @@ def lines_that_count(text: str) -> list[Line]:
         if bare_text or isinstance(node, ast.Import | ast.ImportFrom):
             assert isinstance(node, ast.stmt)
             ignored.update(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            ignored.update(range(node.lineno + 1, node.body[0].lineno))
     return [
         Line(number, line.strip())
         for number, line in enumerate(text.splitlines(), 1)
