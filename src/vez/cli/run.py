@@ -13,7 +13,7 @@ from vez.cli.numbers import Number
 from vez.cli.waiting import Teller
 from vez.engines.base import Kind
 from vez.errors import LockTimeout, Misuse, OwnershipLost
-from vez.supervise.child import Child
+from vez.supervise.child import Child, refuse_elsewhere
 from vez.supervise.nested import Outer, refuse_outer, with_mine
 
 EXIT_BUSY = 75
@@ -55,6 +55,7 @@ def run(
         raise Misuse("--shared, --semaphore and --leader exclude each other", hint="choose one")
     if no_wait and seconds is not None:
         raise Misuse("--wait and --no-wait exclude each other", hint="choose one")
+    refuse_elsewhere()
     timeout = 0.0 if no_wait else seconds
     grace = kill_after + _MARGIN
     teller = Teller(name, quiet=quiet, as_json=as_json)

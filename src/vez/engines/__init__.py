@@ -9,7 +9,7 @@ from vez.engines.base import Engine
 from vez.errors import Misuse, UnknownName
 
 ENGINES: dict[str, str] = {
-    "file": "vez.engines.file.engine:open_engine",
+    "file": "vez.engines.file:open_engine",
     "memory": "vez.engines.memory:open_engine",
 }
 """The scheme of a URL and the function that opens it; imported when used."""
@@ -27,7 +27,7 @@ def open_engine(url: str | None = None) -> Engine:
     text = which_url(url)
     scheme, colon, _ = text.partition(":")
     if not colon:
-        raise Misuse(f"{text!r} is no URL of an engine", hint=f"for example {', '.join(f'{s}:' for s in ENGINES)}")
+        raise Misuse(f"{text!r} is not an engine URL", hint=f"for example {', '.join(f'{s}:' for s in ENGINES)}")
     if scheme not in ENGINES:
         raise UnknownName("engine", scheme, ENGINES)
     module, function = ENGINES[scheme].split(":")

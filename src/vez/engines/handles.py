@@ -17,6 +17,8 @@ import threading
 from pathlib import Path
 from weakref import WeakSet
 
+from vez.engines.machine import at_fork
+
 gate = threading.RLock()
 """Held while a descriptor is opened and written down, while a holding is let go, and while the process forks: a child
 knows all of them, and two threads do not let go of the same thing. It is one for all of that, and reentrant, since the
@@ -130,6 +132,6 @@ def _after_in_child() -> None:
 
 
 atexit.register(_close_sockets)
-os.register_at_fork(before=_before_fork, after_in_parent=_after_in_parent, after_in_child=_after_in_child)
+at_fork(before=_before_fork, after_in_parent=_after_in_parent, after_in_child=_after_in_child)
 # Once more: an interrupt that strikes within a hook is seen by nobody, and ends it.
-os.register_at_fork(after_in_child=_after_in_child)
+at_fork(after_in_child=_after_in_child)

@@ -18,6 +18,7 @@ from weakref import ref
 from vez.engines import handles
 from vez.engines.base import Break, Contestant, Inspection, Kind, Leader, Place, Request
 from vez.engines.local import LocalEngine, Waiting, give_grace
+from vez.engines.machine import at_fork, host_name
 from vez.engines.owners import NOBODY, Owner
 from vez.engines.stuck import Stuck, combined
 from vez.errors import Deadlock, Misuse
@@ -116,7 +117,7 @@ class Space:
 
 
 _spaces: dict[str, Space] = {}
-os.register_at_fork(after_in_child=_spaces.clear)
+at_fork(after_in_child=_spaces.clear)
 
 
 class MemoryContender:
@@ -260,7 +261,7 @@ class MemoryContender:
     def contestant(self) -> Contestant:
         """In the words of `inspect`."""
         return Contestant(
-            self.token, os.getpid(), os.uname().nodename, self.since, self.request.shared, self.request.label,
+            self.token, os.getpid(), host_name(), self.since, self.request.shared, self.request.label,
             self.request.weight, self.lost is not None,
         )  # fmt: skip
 
@@ -341,9 +342,7 @@ class MemoryEngine(LocalEngine):
             inside = [member for member in queue.members if member.inside and member.lost is None]
             if not inside:
                 return None
-            record = Break(
-                name, tuple(m.token for m in inside), reason, time.time(), os.getpid(), os.uname().nodename, kind
-            )
+            record = Break(name, tuple(m.token for m in inside), reason, time.time(), os.getpid(), host_name(), kind)
             queue.breaks.append(record)
             for member in inside:
                 member.lose("it was broken by force")
@@ -402,7 +401,7 @@ def _leader(queue: Queue) -> Leader | None:
     leader = queue.leader
     if leader is None:
         return None
-    return Leader(leader.token, os.getpid(), os.uname().nodename, leader.request.label, leader.since)
+    return Leader(leader.token, os.getpid(), host_name(), leader.request.label, leader.since)
 
 
 def _stuck(waiting: MemoryContender, owner: Owner, seen: frozenset[tuple[str, str]]) -> Stuck | None:

@@ -7,10 +7,11 @@ finaliser, so the entries must not keep it alive.
 
 from __future__ import annotations
 
-import os
 from itertools import count
 from typing import TYPE_CHECKING
 from weakref import ref
+
+from vez.engines.machine import at_fork
 
 if TYPE_CHECKING:
     from vez.engines.base import Engine
@@ -66,4 +67,4 @@ def _forget() -> None:
             owner.entries.clear()
 
 
-os.register_at_fork(after_in_child=_forget)
+at_fork(after_in_child=_forget)

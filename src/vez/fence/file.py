@@ -7,14 +7,14 @@ durable before the content is replaced: a crash between the two can lose the wri
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
+import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from vez.errors import BadData, CannotWrite
+from vez.errors import BadData, CannotWrite, EngineUnavailable
 from vez.fence.memory import check_token, stale
 
 
@@ -45,6 +45,13 @@ class FileGuard:
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[int]:
+        try:
+            import fcntl
+        except ImportError as error:
+            raise EngineUnavailable(
+                f"a guarded file needs flock(2); this is {sys.platform}",
+                hint="use vez.fence.SqlGuard, with SQLite for example",
+            ) from error
         try:
             handle = os.open(self.fence, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         except OSError as error:

@@ -13,14 +13,19 @@ from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
 from vez.aio import Grant
+from vez.engines.machine import refuse_unless_linux
 from vez.errors import Misuse
 from vez.supervise.nested import HELD, lifelines
 
-FORWARDED = (
-    signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM,
-    signal.SIGWINCH,
-)  # fmt: skip
+NEEDED = ("os.killpg", "os.pidfd_open", "os.tcsetpgrp", "os.waitid", "signal.SIGCONT")
+_FORWARDED = ("SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGWINCH")
 _SET_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
+
+
+def refuse_elsewhere() -> None:
+    """Raise `EngineUnavailable` on systems where a command cannot be bound to a grant."""
+    hint = "run it on Linux; here vez takes turns within one process: vez.connect('memory:') in Python"
+    refuse_unless_linux("`vez run`", NEEDED, hint=hint)
 
 
 class NotFound(Misuse):
@@ -65,10 +70,11 @@ class Child:
     def _start(self, grant: Grant) -> subprocess.Popen[bytes]:
         environment = {**os.environ, "VEZ_LOCK": grant.name, "VEZ_TOKEN": str(grant.token)}
         parent, lifeline = os.getpid(), grant.lifeline()
+        library = ctypes.CDLL(None, use_errno=True)  # before the fork: in the child nothing should be loaded
         environment[HELD] = self.held(grant.token, lifeline)
         try:
             return subprocess.Popen(  # noqa: S603
-                self.command, env=environment, process_group=0, preexec_fn=lambda: _die_with(parent),
+                self.command, env=environment, process_group=0, preexec_fn=lambda: _die_with(library, parent),
                 pass_fds=lifelines() if lifeline is None else (lifeline, *lifelines()),
             )  # fmt: skip
         except FileNotFoundError as error:
@@ -126,12 +132,13 @@ def _forwarding(loop: asyncio.AbstractEventLoop) -> Iterator[list[int]]:
         else:
             early.append(number)
 
-    for number in FORWARDED:
+    forwarded = [getattr(signal, name) for name in _FORWARDED]
+    for number in forwarded:
         loop.add_signal_handler(number, forward, number)
     try:
         yield Target()
     finally:
-        for number in FORWARDED:
+        for number in forwarded:
             loop.remove_signal_handler(number)
 
 
@@ -196,13 +203,10 @@ def _stopping(loop: asyncio.AbstractEventLoop, pid: int, terminal: Terminal) -> 
         loop.remove_signal_handler(signal.SIGCHLD)
 
 
-_library = ctypes.CDLL(None, use_errno=True)
-
-
-def _die_with(parent: int) -> None:
+def _die_with(library: ctypes.CDLL, parent: int) -> None:
     """In the child: if `vez run` itself is killed nobody passes on signals or loss, so its command must not go on. What
     the command has started may; it has the lifeline, so the lock is free only when all of that has ended. The signal
     comes only if the parent ends after it was asked for, so look whether it was there until then."""
-    _library.prctl(_SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+    library.prctl(_SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(128 + signal.SIGKILL)

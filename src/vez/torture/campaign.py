@@ -14,6 +14,7 @@ from typing import Literal, get_args
 import msgspec
 
 from vez.core.trace import Trace
+from vez.engines.machine import refuse_unless_linux
 from vez.errors import EngineUnavailable, Misuse
 from vez.properties.verdict import Status, Verdict
 from vez.torture import judges
@@ -23,6 +24,7 @@ from vez.torture.record import Line, read_lines
 
 FaultKind = Literal["kill", "pause", "fork", "interrupt"]
 FAULTS: tuple[FaultKind, ...] = get_args(FaultKind)
+NEEDED = ("fcntl.flock", "os.fork", "os.pidfd_open", "signal.pidfd_send_signal", "signal.SIGSTOP")
 _PATIENCE = 20.0
 """Seconds that the workers get after the last fault to get in once more, each of them."""
 
@@ -68,6 +70,7 @@ class Campaign:
             raise Misuse(f"unknown fault {unknown[0]!r}", hint=f"known: {', '.join(FAULTS)}")
         if plan.url.startswith("memory:"):
             raise Misuse("memory: lives in one process, and torture needs many", hint="try vez torture file:")
+        refuse_unless_linux("torture", NEEDED, hint="run it on Linux; memory: is tested by vez.testing.conformance")
         self.plan = plan
         self.chance = random.Random(plan.seed)
         self.faults: list[Fault] = []

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import struct
 import time
-from fcntl import LOCK_EX, LOCK_UN, flock
 from pathlib import Path
 from typing import Literal
 
@@ -63,6 +62,8 @@ class Register:
 
     def write(self, value: int, token: int) -> bool:
         """Write it; False if the token is stale."""
+        from fcntl import LOCK_EX, LOCK_UN, flock
+
         flock(self._file, LOCK_EX)
         try:
             if token < self._both()[1]:

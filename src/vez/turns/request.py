@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import get_args
 
 from vez.engines.base import MAX_LABEL, Kind, Request
+from vez.engines.machine import host_name
 from vez.engines.names import check_name
 from vez.errors import Misuse
 
@@ -68,7 +69,7 @@ def _label(label: str | None) -> str:
 def default_label() -> str:
     """The host and the process; of a long name of a host the beginning."""
     process = f":{os.getpid()}"
-    return os.uname().nodename[: MAX_LABEL - len(process)] + process
+    return host_name()[: MAX_LABEL - len(process)] + process
 
 
 def check_reason(reason: str) -> str:

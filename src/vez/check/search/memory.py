@@ -1,17 +1,24 @@
-"""How much memory this process holds: what a search costs beyond its table of states, too."""
+"""Memory held by this process, so that a search can stop before it takes too much."""
 
 from __future__ import annotations
 
 import os
-import resource
 import sys
 
 
 def resident_bytes() -> int:
-    """What it holds now, where the system tells; else the most it has held so far."""
+    """Resident memory now, where the system tells it; else the largest so far; 0 where the system tells neither."""
     try:
         with open("/proc/self/statm", "rb") as file:
             return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except OSError:
-        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return most if sys.platform == "darwin" else most << 10
+        return _largest()
+
+
+def _largest() -> int:
+    try:
+        import resource
+    except ImportError:
+        return 0
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most << 10

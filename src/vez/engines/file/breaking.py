@@ -26,6 +26,7 @@ from vez.engines.file.mapped_file import Gone
 from vez.engines.file.slots import Slot, ended
 from vez.engines.file.ticket_file import TicketFile
 from vez.engines.local import give_grace
+from vez.engines.machine import host_name
 from vez.errors import EngineUnavailable
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ def _revoke(
             return [], None
         record = Break(
             name=file.name, kind=kind, tokens=_tokens(file, kind, holders), reason=reason, at=time.time(),
-            by_pid=handles.pid, by_host=os.uname().nodename,
+            by_pid=handles.pid, by_host=host_name(),
         )  # fmt: skip
         _write(engine, record)
         revoked = BROKEN.unpack_from(file.map, REVOKED_AT)[0]

@@ -12,7 +12,6 @@ import errno
 import fcntl
 import os
 import stat
-import sys
 import tempfile
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -69,11 +68,6 @@ def directory_of(url: str) -> Path:
 
 def open_directory(path: Path) -> int:
     """A descriptor of the directory, made if need be, after every check."""
-    if not sys.platform.startswith("linux") or not hasattr(fcntl, "F_OFD_SETLK") or sys.maxsize < 2**32:
-        raise EngineUnavailable(
-            f"the file engine needs the open-file-description locks of 64-bit Linux, this is {sys.platform}",
-            hint="use another engine, for example memory: within one process",
-        )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with contextlib.suppress(FileExistsError):

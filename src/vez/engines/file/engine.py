@@ -18,7 +18,7 @@ from vez.engines.base import Break, Inspection, Kind, Leader, Request
 from vez.engines.file import breaking, inspection
 from vez.engines.file.bell import the_ringer
 from vez.engines.file.candidates import Candidate
-from vez.engines.file.directory import directory_of, open_directory
+from vez.engines.file.directory import open_directory
 from vez.engines.file.doorway import busy_doorway, enter
 from vez.engines.file.ears import LoopEar
 from vez.engines.file.graph import Graph
@@ -43,11 +43,6 @@ def _files_kept() -> int:
     quarter of what the process may open."""
     allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     return 4096 if allowed == resource.RLIM_INFINITY else max(32, min(4096, allowed // 8))
-
-
-def open_engine(url: str) -> FileEngine:
-    """The engine of a `file:` URL."""
-    return FileEngine(directory_of(url))
 
 
 class FileEngine(LocalEngine):

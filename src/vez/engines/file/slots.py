@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from vez.engines.base import Contestant
 from vez.engines.file.layout import HELD, NAMESPACE
+from vez.engines.machine import host_name
 
 
 class Slot(NamedTuple):
@@ -52,7 +53,7 @@ def contestant(slot: Slot, *, lost: bool = False, term: int | None = None) -> Co
     return Contestant(
         token=slot.ticket if term is None else term,
         pid=slot.pid,
-        host=os.uname().nodename,
+        host=host_name(),
         since=slot.granted if slot.state == HELD else slot.since,
         shared=bool(slot.shared),
         label=label_of(slot),
