@@ -110,7 +110,7 @@ def test_messages_that_never_stop_while_a_timer_runs_leave_everything_undecided(
 
 def test_a_rule_that_is_broken_at_the_start_is_told() -> None:
     report = check(Configuration(Scenario(algorithm="intruder", n=2), Intruder), ("exclusion",))
-    assert report.bugs == tuple(f"process {n} called io.enter() but did not want in" for n in (1, 2))
+    assert report.bugs == tuple(f"process {n} called io.enter() but does not want in" for n in (1, 2))
 
 
 def test_a_symmetry_that_is_not_there_is_named() -> None:

@@ -1,17 +1,24 @@
-"""Handlers are found by name, so a misspelt one would never be called: the guard refuses it.
+"""Handlers: the table of what a class of processes reacts to, made once when the class is defined.
 
-`vez.core.process` lists the names; everything else that starts with `on_` handles a message.
+Handlers are found by name (`vez.core.process` lists the names), and every world looks them up here: the simulator's
+dispatch, the checker, processes inside others, nodes. So an unhandled message or an unknown timer is the same error
+everywhere. A misspelt handler would never be called, so it is refused when the class is defined.
 """
 
 from __future__ import annotations
 
 import inspect
+import types
 import typing
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 from vez.core.message import Message, handler_name
-from vez.errors import BadHandler, article
+from vez.errors import BadHandler, ProtocolBug, UnhandledMessage, article
 
+Handler = Callable[..., None]
+
+TIMER = "on_timer_"
 _EVENTS = {
     "on_start": ("io",),
     "on_recover": ("io",),
@@ -23,13 +30,92 @@ _EVENTS = {
 }
 
 
+class Kind(NamedTuple):
+    """A kind of message that a process handles."""
+
+    message: type[Message]
+    handler: Handler
+
+
+class Handlers:
+    """The handlers of one class, its parents' included.
+
+    Timers and the names of message handlers are known when the class is defined. The message classes come from the
+    annotations of the handlers. An annotation may name a class that does not exist yet, so `kinds` is completed
+    when it is first read. Dispatch does not wait for that: it goes by the name of the message's class.
+    """
+
+    def __init__(self, cls: type) -> None:
+        self._owner = cls.__name__
+        found = {name: getattr(cls, name) for name in _names(cls)}
+        found = {name: handler for name, handler in found.items() if callable(handler)}
+        self.timers: dict[str, Handler] = {
+            name.removeprefix(TIMER): handler for name, handler in found.items() if name.startswith(TIMER)
+        }
+        """Timer name → handler."""
+        self._by_name: dict[str, Handler] = {
+            name: handler for name, handler in found.items() if name not in _EVENTS and not name.startswith(TIMER)
+        }
+        self._by_kind: dict[type[Message], Handler] = {}
+        self._kinds: dict[str, Kind] | None = None
+
+    def message(self, kind: type[Message]) -> Handler:
+        """The handler of a kind of message."""
+        found = self._by_kind.get(kind)
+        if found is None:
+            name = handler_name(kind)
+            if name not in self._by_name:
+                raise UnhandledMessage(
+                    f"{self._owner} received {article(kind.__name__)} and has no {name}",
+                    hint=f"define {name}(self, message, sender, io)",
+                )
+            found = self._by_kind[kind] = self._by_name[name]
+        return found
+
+    def timer(self, name: str) -> Handler:
+        """The handler of a timer."""
+        found = self.timers.get(name)
+        if found is None:
+            raise ProtocolBug(
+                f"{self._owner} set a timer {name!r} and has no {TIMER}{name}",
+                hint=f"define {TIMER}{name}(self, io)",
+            )
+        return found
+
+    @property
+    def kinds(self) -> dict[str, Kind]:
+        """Kind name → message class and handler, for whoever must make a message from its name."""
+        if self._kinds is None:
+            self._kinds = {
+                kind.__name__: Kind(kind, handler)
+                for name, handler in self._by_name.items()
+                for kind in self._kinds_of(name, handler)
+            }
+        return self._kinds
+
+    def _kinds_of(self, name: str, handler: Handler) -> list[type[Message]]:
+        try:
+            kinds = list(_annotated(handler))
+        except NameError as error:
+            raise BadHandler(
+                f"{self._owner}.{name}: the class of its message cannot be found: {error}",
+                hint="define message classes at the top level of a module",
+            ) from error
+        if not kinds:
+            raise BadHandler(
+                f"{self._owner}.{name} does not say which message it takes",
+                hint=f"annotate it: {name}(self, message: {_class_name(name)}, sender: int, io: Io)",
+            )
+        return kinds
+
+
 def check_handlers(cls: type) -> None:
-    """Refuse a handler that nothing would ever call, when the class is defined."""
+    """Refuse a handler that nothing would ever call."""
     for name, handler in vars(cls).items():
         if not name.startswith("on_") or not callable(handler):
             continue
         found = tuple(inspect.signature(handler).parameters)[1:]
-        if name in _EVENTS or name.startswith("on_timer_"):
+        if name in _EVENTS or name.startswith(TIMER):
             expected = _EVENTS.get(name, ("io",))
         else:
             expected = ("message", "sender", "io")
@@ -43,9 +129,9 @@ def check_handlers(cls: type) -> None:
 
 def _check_message_name(cls: type, name: str, handler: Any) -> None:
     try:
-        kinds = [kind for kind in typing.get_type_hints(handler).values() if _is_message(kind)]
+        kinds = list(_annotated(handler))
     except NameError:
-        return  # an annotation of a scope that is still being built; delivery will tell
+        return  # the class of the message is not defined yet; delivery will tell
     for kind in kinds:
         if handler_name(kind) != name:
             raise BadHandler(
@@ -54,5 +140,19 @@ def _check_message_name(cls: type, name: str, handler: Any) -> None:
             )
 
 
-def _is_message(kind: object) -> bool:
-    return isinstance(kind, type) and issubclass(kind, Message) and kind is not Message
+def _annotated(handler: Any) -> Iterator[type[Message]]:
+    """The message classes in the annotations of a handler."""
+    for hint in typing.get_type_hints(handler).values():
+        parts = typing.get_args(hint) if typing.get_origin(hint) in (typing.Union, types.UnionType) else (hint,)
+        for part in parts:
+            if isinstance(part, type) and issubclass(part, Message) and part is not Message:
+                yield part
+
+
+def _names(cls: type) -> list[str]:
+    """Every `on_` name of a class and its parents, the parents' first, in the order of definition."""
+    return list(dict.fromkeys(name for base in reversed(cls.__mro__) for name in vars(base) if name.startswith("on_")))
+
+
+def _class_name(name: str) -> str:
+    return "".join(part.capitalize() for part in name.removeprefix("on_").split("_"))

@@ -1,7 +1,7 @@
 """Process: one participant, written as event handlers.
 
 Its declared fields are its state. A field marked `Durable` survives a crash, a `Parameter` is configuration
-and never changes, and the rest is forgotten when the process crashes (the seeds' "loss of memory").
+and never changes, and the rest is forgotten when the process crashes.
 
 Handlers are found by name:
 
@@ -25,7 +25,7 @@ import msgspec
 from vez.core import guards
 from vez.core.assumptions import Assumption, Property
 from vez.core.declarations import check_declarations
-from vez.core.handlers import check_handlers
+from vez.core.handlers import Handlers, check_handlers
 from vez.core.io import Io
 from vez.core.topology import Complete, Topology
 from vez.core.view import View
@@ -64,12 +64,15 @@ class Process(msgspec.Struct, eq=False, gc=False, kw_only=True):
     equality alone, round the ring where they are not looked at; none where they are compared by order."""
     identifier_fields: ClassVar[tuple[str, ...]] = ()
     """The fields of the process and of its messages that hold identifiers, and nothing else; for symmetry."""
+    __handlers__: ClassVar[Handlers]
+    """What the class reacts to; read it with `handlers_of`."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         guards.check_fields(cls, "process")
         check_handlers(cls)
         check_declarations(cls)
+        cls.__handlers__ = Handlers(cls)
 
     @classmethod
     def smallest(cls) -> int:
@@ -94,6 +97,9 @@ class Process(msgspec.Struct, eq=False, gc=False, kw_only=True):
     def view(self) -> View | None:
         """What a picture of the network shows beyond that: who still competes, where edges point; None for nothing."""
         return None
+
+
+Process.__handlers__ = Handlers(Process)
 
 
 class Mutex(Process):
@@ -130,6 +136,11 @@ class Election(Process):
     def on_elect(self, io: Io) -> None:
         """The application asks for an election."""
         raise BadHandler(f"{type(self).__name__} has no on_elect", hint="an Election defines on_elect")
+
+
+def handlers_of(cls: type[Process]) -> Handlers:
+    """The message and timer tables of a class of processes."""
+    return cls.__handlers__
 
 
 @cache

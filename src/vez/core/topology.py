@@ -49,6 +49,10 @@ class Topology:
         """The first in standing order."""
         return self.ids[0]
 
+    def has_process(self, process: int) -> bool:
+        """Whether there is a process with this identifier."""
+        return process in self._index
+
     def has_channel(self, process: int, other: int) -> bool:
         """Whether a message from one to the other can be sent at all."""
         return other in self.neighbours(process)

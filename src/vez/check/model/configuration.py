@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from vez.core.assumptions import Assumption
-from vez.core.process import Election, Mutex, Process
+from vez.core.process import Election, Mutex, Process, handlers_of
 from vez.errors import Misuse, UnknownName
 from vez.sim.scenario import Detector, Elect, Scenario, Workload
 from vez.sim.setup import Setup
@@ -140,7 +140,7 @@ class Configuration:
         who = sum(bool(count) for count in self.requests.values())
         asked = f"{who} starter{'s' * (who != 1)}" if role == "election" else f"{often} each"
         parts = [f"n={len(self.ids)}", asked, "FIFO channels" if self.fifo else "any order of delivery"]
-        if any(name.startswith("on_timer_") for name in dir(self.algorithm)):
+        if handlers_of(self.algorithm).timers:
             parts.append("timers when all is quiet" if self.synchronous else "timers at any moment")
         if Assumption.BOUNDED_STAY in self.dropped:
             parts.append("stays of any length")

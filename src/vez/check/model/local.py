@@ -7,16 +7,16 @@ runs a handler twice in the same state with the same event.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from vez.check.model.configuration import Configuration
-from vez.core.message import Message, handler_name
-from vez.core.process import DURABLE, PARAMETER, Process, marked
-from vez.errors import ProtocolBug, UnhandledMessage, VezError
+from vez.core.effects import CancelTimer, Choose, Effect, Elect, Enter, Send, SetTimer, spurious_entry
+from vez.core.process import DURABLE, PARAMETER, Process, handlers_of, marked
+from vez.core.recorder import Recorder, Site
+from vez.errors import ProtocolBug, VezError
 from vez.sim.blame import blame_handler
 
-T = TypeVar("T")
 IDLE, WAITING, INSIDE = 0, 1, 2
 MAX_BRANCHES = 10_000
 """Outcomes of one handler; a handler that chooses more often would not end in our lifetime."""
@@ -30,12 +30,15 @@ class Local(NamedTuple):
     left: int  # requests, or elections, that the application has still to ask for
     phase: int  # IDLE, WAITING or INSIDE
     token: int | None  # of the current stay
-    view: tuple[int, int] | None  # whom it takes for the leader, and the term
+    view: tuple[int, int] | None  # whom it takes for the leader, and the term; None: nobody
     led: tuple[int, ...]  # the terms in which it ever took itself for the leader; history, so it outlives a crash
     timers: tuple[tuple[str, int], ...]  # those that run, by name, with the microseconds left where time is kept
     told: tuple[int, ...]  # the peers that the detector has told it are dead
     known: tuple[int, ...] = ()  # the requests that happened before, where they are followed; see `causality`
 
+
+Script = tuple[int, ...]
+"""The first choices of a handler, as indices."""
 
 Event = tuple[Any, ...]
 """("want",), ("leave",), ("elect",), ("fire", name), ("suspect", peer), ("trust", peer), ("crash",),
@@ -55,72 +58,6 @@ class Transition(NamedTuple):
     bug: str = ""
 
 
-class Recorder:
-    """An Io that does nothing and remembers what it was asked to do."""
-
-    def __init__(self, configuration: Configuration, me: int, script: tuple[int, ...]) -> None:
-        topology = configuration.topology
-        self._configuration = configuration
-        self._script = script
-        self.me = me
-        self.peers = topology.peers(me)
-        self.neighbours = topology.neighbours(me)
-        self.right = topology.right(me)
-        self.hub = topology.hub
-        self.sends: list[tuple[int, Message]] = []
-        self.options: list[int] = []
-        self.chosen: list[int] = []
-        self.entered: list[int | None] = []
-        self.named: list[tuple[int, int]] = []
-        self.timers: dict[str, int] = {}
-        self.set_timers: list[str] = []
-
-    @property
-    def left(self) -> int:
-        return self._configuration.topology.left(self.me)
-
-    def after(self, process: int) -> int:
-        return self._configuration.topology.right(process)
-
-    def send(self, to: int, message: Message) -> None:
-        topology = self._configuration.topology
-        if not isinstance(message, Message) or to not in topology.ids:
-            raise ProtocolBug(f"process {self.me} sent {message!r} to {to!r}", hint="send a Message to a process")
-        if to != self.me and not topology.has_channel(self.me, to):
-            raise ProtocolBug(f"process {self.me} sent a {type(message).__name__} to {to}, to whom it has no channel")
-        self.sends.append((to, message))
-
-    def broadcast(self, message: Message) -> None:
-        for peer in self.peers:
-            self.send(peer, message)
-
-    def set_timer(self, name: str, after_ms: float) -> None:
-        if not hasattr(self._configuration.algorithm, f"on_timer_{name}"):
-            raise ProtocolBug(f"process {self.me} set a timer {name!r} and has no on_timer_{name}")
-        self.timers[name] = max(1, round(after_ms * 1000)) if self._configuration.synchronous else 0
-        self.set_timers.append(name)
-
-    def cancel_timer(self, name: str) -> None:
-        self.timers.pop(name, None)
-
-    def choose(self, options: Sequence[T]) -> T:
-        if not options:
-            raise ProtocolBug(f"process {self.me} chose among no options")
-        index = self._script[len(self.chosen)] if len(self.chosen) < len(self._script) else 0
-        self.options.append(len(options))
-        self.chosen.append(index)
-        return options[index]
-
-    def enter(self, token: int | None = None) -> None:
-        self.entered.append(token)
-
-    def elected(self, leader: int, term: int = 0) -> None:
-        self.named.append((leader, term))
-
-    def note(self, text: str) -> None:
-        """Remarks are for pictures; the replay of a counterexample makes them."""
-
-
 class Machine:
     """The processes of a configuration, each as its own function from states and events to outcomes."""
 
@@ -131,6 +68,8 @@ class Machine:
         """Whether something was not followed because a field went beyond its bound."""
         self._names = self.algorithm.__struct_fields__
         self._keeps = set(marked(self.algorithm, DURABLE)) | set(marked(self.algorithm, PARAMETER))
+        self._handlers = handlers_of(configuration.algorithm)
+        self._sites = {p: Site(configuration.algorithm, configuration.topology, p) for p in configuration.ids}
         self._fresh = {p: self._snapshot(configuration.setup.process(p)) for p in configuration.ids}
 
     def initial(self, process: int) -> tuple[Transition, ...]:
@@ -143,7 +82,7 @@ class Machine:
         """Every outcome of an event; more than one where the handler chooses."""
         kind = event[0]
         if kind == "deliver":
-            return self._run(process, local, self._handler(type(event[2])), event[2], event[1])
+            return self._run(process, local, self._handlers.message(type(event[2])), event[2], event[1])
         if kind == "want":
             wanting = _asked(local)._replace(phase=WAITING)
             return self._run(process, wanting, self.algorithm.on_want, visible=(("want",),))
@@ -154,7 +93,7 @@ class Machine:
             return self._run(process, outside, self.algorithm.on_done, visible=(("leave",),))
         if kind == "fire":
             rest = tuple(timer for timer in local.timers if timer[0] != event[1])
-            return self._run(process, local._replace(timers=rest), getattr(self.algorithm, f"on_timer_{event[1]}"))
+            return self._run(process, local._replace(timers=rest), self._handlers.timer(event[1]))
         if kind in ("suspect", "trust"):
             return self._word(process, local, kind, event[1])
         if kind == "crash":
@@ -163,15 +102,6 @@ class Machine:
             return self._recover(process, local, event[1])
         passed = tuple((name, left - event[1]) for name, left in local.timers)
         return (Transition(local._replace(timers=passed)),)
-
-    def _handler(self, kind: type[Message]) -> Callable[..., None]:
-        found: Callable[..., None] | None = getattr(self.algorithm, handler_name(kind), None)
-        if found is None:
-            raise UnhandledMessage(
-                f"{self.algorithm.__name__} received a {kind.__name__} and has no {handler_name(kind)}",
-                hint=f"define {handler_name(kind)}(self, message, sender, io)",
-            )
-        return found
 
     def _word(self, process: int, local: Local, kind: str, peer: int) -> tuple[Transition, ...]:
         told = set(local.told) | {peer} if kind == "suspect" else set(local.told) - {peer}
@@ -208,19 +138,17 @@ class Machine:
         scripts: list[tuple[int, ...]] = [()]
         while scripts:
             script = scripts.pop()
-            io = Recorder(self.configuration, process, script)
-            io.timers.update(local.timers)
-            body = self.algorithm(**dict(zip(self._names, local.fields, strict=True)))
-            self._call(handler, body, arguments, io)
+            effects, body = self._record(process, local, handler, arguments, script)
+            choices = [effect for effect in effects if type(effect) is Choose]
             if self.configuration.within(body):
-                outcomes.append(self._outcome(process, local, body, io, visible))
+                outcomes.append(self._outcome(process, local, body, effects, visible))
             else:
                 self.cut = True
             if len(outcomes) > MAX_BRANCHES:
                 raise ProtocolBug(f"{handler.__name__} of process {process} has more than {MAX_BRANCHES} outcomes")
-            for place in range(len(io.chosen) - 1, len(script) - 1, -1):
-                prefix = tuple(io.chosen[:place])
-                scripts += [(*prefix, index) for index in range(io.options[place] - 1, 0, -1)]
+            for place in range(len(choices) - 1, len(script) - 1, -1):
+                prefix = tuple(choice.chosen for choice in choices[:place])
+                scripts += [(*prefix, index) for index in range(len(choices[place].options) - 1, 0, -1)]
         try:
             return tuple({outcome._replace(chosen=()): outcome for outcome in reversed(outcomes)}.values())[::-1]
         except TypeError as error:
@@ -229,45 +157,65 @@ class Machine:
                 hint="use tuples and frozensets",
             ) from error
 
-    def _call(self, handler: Callable[..., None], body: Process, arguments: tuple[Any, ...], io: Recorder) -> None:
+    def _record(
+        self, process: int, local: Local, handler: Callable[..., None], arguments: tuple[Any, ...], script: Script
+    ) -> tuple[list[Effect], Process]:
+        """Run a handler once; its first choices are those of the script, the others take the first option."""
+        left = iter(script)
+        io = Recorder(self._sites[process], lambda _: next(left, 0))
+        body: Process = self.algorithm(**dict(zip(self._names, local.fields, strict=True)))
         try:
             handler(body, *arguments, io)
         except VezError:
             raise
         except (Exception, SystemExit) as error:
-            failed = blame_handler(error, lambda _: f"process {io.me}", (Recorder,))
+            failed = blame_handler(error, lambda _: f"process {process}", (Recorder,))
             if failed is None:
                 raise
             raise failed from error
+        return io.effects, body
 
     def _outcome(
-        self, process: int, local: Local, body: Process, io: Recorder, visible: tuple[tuple[Any, ...], ...]
+        self, process: int, local: Local, body: Process, effects: list[Effect], visible: tuple[tuple[Any, ...], ...]
     ) -> Transition:
         phase, token, view, led, bug = local.phase, local.token, local.view, local.led, ""
-        for entered in io.entered:
-            if phase != WAITING:
-                bug = f"process {process} called io.enter() but {'is inside already' if phase else 'did not want in'}"
-                continue
-            phase, token = INSIDE, entered
-            visible += (("enter", entered),)
-        for named in io.named:
-            if named != view:
-                visible += (("elected", *named),)
-            view = named
-            if named[0] == process and named[1] not in led:
-                led = tuple(sorted((*led, named[1])))
-        after = Local(
-            self._snapshot(body),
-            True,
-            local.left,
-            phase,
-            token,
-            view,
-            led,
-            tuple(sorted(io.timers.items())),
-            local.told,
+        timers = dict(local.timers)
+        sends: list[tuple[int, Any]] = []
+        chosen: list[int] = []
+        set_timers: list[str] = []
+        for effect in effects:
+            match effect:
+                case Send(to, message):
+                    sends.append((to, message))
+                case SetTimer(name, after_ms):
+                    timers[name] = max(1, round(after_ms * 1000)) if self.configuration.synchronous else 0
+                    set_timers.append(name)
+                case CancelTimer(name):
+                    timers.pop(name, None)
+                case Choose(_, index):
+                    chosen.append(index)
+                case Enter(entered) if phase == WAITING:
+                    phase, token = INSIDE, entered
+                    visible += (("enter", entered),)
+                case Enter():
+                    bug = spurious_entry(process, inside=phase == INSIDE)
+                case Elect(leader, term):
+                    named = None if leader is None else (leader, term)
+                    if named != view:
+                        visible += (("elected", leader, term),)
+                    view = named
+                    if leader == process and term not in led:
+                        led = tuple(sorted((*led, term)))
+        after = local._replace(
+            fields=self._snapshot(body),
+            alive=True,
+            phase=phase,
+            token=token,
+            view=view,
+            led=led,
+            timers=tuple(sorted(timers.items())),
         )
-        return Transition(after, tuple(io.sends), visible, tuple(io.chosen), tuple(io.set_timers), bug)
+        return Transition(after, tuple(sends), visible, tuple(chosen), tuple(set_timers), bug)
 
     def _snapshot(self, body: Process) -> tuple[Any, ...]:
         return tuple(getattr(body, name) for name in self._names)

@@ -1,0 +1,128 @@
+"""Recorder: the `Io` that does nothing and records, in order, what a handler asks for.
+
+The checker compares the records, a debug run makes two of them before it acts, and a node uses one to keep the rule
+that durable fields are on disk before messages leave: run the handler on a recorder, write the fields that
+`durable_changes` names, then `perform` the effects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from vez.core.effects import (
+    CancelTimer,
+    Choose,
+    Effect,
+    Elect,
+    Enter,
+    Note,
+    Send,
+    SetTimer,
+    check_delay,
+    check_leader,
+    check_options,
+    check_send,
+    check_text,
+)
+from vez.core.message import Message
+from vez.core.process import DURABLE, Process, handlers_of, marked
+from vez.core.topology import Topology
+
+T = TypeVar("T")
+
+
+class Site:
+    """What one process can see of the world and that never changes."""
+
+    __slots__ = ("algorithm", "handlers", "hub", "me", "neighbours", "peers", "right", "topology")
+
+    def __init__(self, algorithm: type[Process], topology: Topology, me: int) -> None:
+        self.algorithm = algorithm.__name__
+        self.handlers = handlers_of(algorithm)
+        self.topology = topology
+        self.me = me
+        self.peers = topology.peers(me)
+        self.neighbours = topology.neighbours(me)
+        self.right = topology.right(me)
+        self.hub = topology.hub
+
+
+class Recorder:
+    """Records the effects of one call of one handler. `pick` chooses: the number of options → an index."""
+
+    __slots__ = ("_pick", "_site", "effects")
+
+    def __init__(self, site: Site, pick: Callable[[int], int]) -> None:
+        self._site = site
+        self._pick = pick
+        self.effects: list[Effect] = []
+
+    @property
+    def me(self) -> int:
+        return self._site.me
+
+    @property
+    def peers(self) -> tuple[int, ...]:
+        return self._site.peers
+
+    @property
+    def neighbours(self) -> tuple[int, ...]:
+        return self._site.neighbours
+
+    @property
+    def right(self) -> int:
+        return self._site.right
+
+    @property
+    def left(self) -> int:
+        return self._site.topology.left(self._site.me)
+
+    @property
+    def hub(self) -> int:
+        return self._site.hub
+
+    def after(self, process: int) -> int:
+        return self._site.topology.right(process)
+
+    def send(self, to: int, message: Message) -> None:
+        check_send(self._site.topology, self._site.me, to, message)
+        self.effects.append(Send(to, message))
+
+    def broadcast(self, message: Message) -> None:
+        for peer in self._site.peers:
+            self.send(peer, message)
+
+    def set_timer(self, name: str, after_ms: float) -> None:
+        self._site.handlers.timer(name)
+        check_delay(self._site.algorithm, name, after_ms)
+        self.effects.append(SetTimer(name, after_ms))
+
+    def cancel_timer(self, name: str) -> None:
+        self.effects.append(CancelTimer(name))
+
+    def choose(self, options: Sequence[T]) -> T:
+        check_options(self._site.algorithm, len(options))
+        index = self._pick(len(options))
+        self.effects.append(Choose(tuple(options), index))
+        return options[index]
+
+    def enter(self, token: int | None = None) -> None:
+        self.effects.append(Enter(token))
+
+    def elected(self, leader: int | None, term: int = 0) -> None:
+        check_leader(self._site.algorithm, self._site.topology, self._site.me, leader, term)
+        self.effects.append(Elect(leader, term))
+
+    def note(self, text: str) -> None:
+        check_text(self._site.algorithm, f"process {self._site.me} called io.note", text)
+        self.effects.append(Note(text))
+
+
+def durable_changes(before: Process, after: Process) -> dict[str, Any]:
+    """The durable fields that a handler changed, with their new values."""
+    return {
+        name: getattr(after, name)
+        for name in marked(type(after), DURABLE)
+        if getattr(after, name) != getattr(before, name)
+    }
