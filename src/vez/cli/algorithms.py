@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 from rich.markup import escape
-from rich.table import Table
 
 from vez.algorithms import ALGORITHMS
 from vez.cli.output import console, print_json
+from vez.cli.tables import Column, print_table
 from vez.core import guards
 from vez.core.process import PARAMETER, Process, marked
 from vez.study import load_algorithm
@@ -55,19 +55,16 @@ def describe(algorithm: type[Process]) -> dict[str, Any]:
 
 def _print_all() -> None:
     out = console()
-    width = max(map(len, ALGORITHMS)) + 2
     for role, title in (("mutex", "Mutual exclusion"), ("election", "Leader election")):
         out.print(f"[bold]{title}[/]")
-        table = Table(box=None, show_header=False, pad_edge=False)
-        table.add_column(no_wrap=True, min_width=width)
-        table.add_column(overflow="fold")
+        rows = []
         for algorithm in (one for one in ALGORITHMS.values() if one.role == role):
             page = header(algorithm)
             assumes = ", ".join(map(str, algorithm.assumes)) or "nothing"
             wrong = f"\n[red]wrong on purpose: {escape(algorithm.wrong)}[/]" if algorithm.wrong else ""
             details = f"{algorithm.topology.name}; assumes {assumes}; {page.get('Source', '')}"
-            table.add_row(f"[cyan]{algorithm.name}[/]", f"{escape(page['Summary'])}{wrong}\n[dim]{escape(details)}[/]")
-        out.print(table)
+            rows.append([algorithm.name, f"{escape(page['Summary'])}{wrong}\n[dim]{escape(details)}[/]"])
+        print_table(out, [Column(style="cyan"), Column()], rows, ruled=False)
     out.print("\nvez algorithms NAME says more; vez sim NAME runs it.")
 
 
@@ -77,16 +74,10 @@ def _print_one(algorithm: type[Process]) -> None:
     out.print(f"[bold]{escape(algorithm.name or algorithm.__name__)}[/]  {escape(page.pop('Summary'))}")
     if algorithm.wrong:
         out.print(f"[bold red]wrong on purpose:[/] {escape(algorithm.wrong)}")
-    table = Table(box=None, show_header=False, pad_edge=False)
-    table.add_column(no_wrap=True, style="dim")
-    table.add_column(overflow="fold")
-    for label, text in page.items():
-        table.add_row(label.lower(), escape(text))
-    table.add_row("topology", algorithm.topology.name)
-    for assumption in algorithm.assumes:
-        table.add_row(f"assumes {assumption}", assumption.meaning)
-    for guarantee in algorithm.guarantees:
-        table.add_row(f"promises {guarantee}", guarantee.meaning)
+    rows = [[label.lower(), escape(text)] for label, text in page.items()]
+    rows.append(["topology", algorithm.topology.name])
+    rows += [[f"assumes {assumption}", assumption.meaning] for assumption in algorithm.assumes]
+    rows += [[f"promises {guarantee}", guarantee.meaning] for guarantee in algorithm.guarantees]
     for name in marked(algorithm, PARAMETER):
-        table.add_row(f"parameter {name}", escape(f"{getattr(algorithm(), name)!r}   (--set {name}=…)"))
-    out.print(table)
+        rows.append([f"parameter {name}", escape(f"{getattr(algorithm(), name)!r}   (--set {name}=…)")])
+    print_table(out, [Column(style="dim"), Column()], rows, ruled=False)

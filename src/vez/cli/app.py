@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 import click
 
 from vez import __version__
+from vez.cli.encoding import print_in_any_encoding
 from vez.errors import UnknownName, VezError
 
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
@@ -128,6 +129,7 @@ class Terminated(BaseException):
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line; every error is one line and a hint, never a traceback."""
+    print_in_any_encoding()
     signal.signal(signal.SIGTERM, _terminate)
     sys.exit(run(sys.argv[1:] if arguments is None else arguments))
 

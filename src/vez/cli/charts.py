@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
+import textwrap
 from pathlib import Path
 
 import click
 
-from vez.cli.output import write_file
+from vez.cli.output import console, write_file
 from vez.draw.chart import Chart
 from vez.draw.chart.svg import svg
 from vez.draw.chart.text import text
@@ -27,11 +27,12 @@ def show(chart: Chart, output: Path | None, *, quiet: bool = False) -> None:
         click.echo("\n" + text(chart, width()), nl=False)
 
 
-def say(paragraph: str) -> None:
+def say(paragraph: str, *, indent: str = "") -> None:
     """Print a paragraph, wrapped at words."""
-    click.echo(click.wrap_text(paragraph, width(), subsequent_indent="  "))
+    click.echo(textwrap.fill(paragraph, width(), initial_indent=indent, subsequent_indent=f"{indent}  ",
+                             break_long_words=False, break_on_hyphens=False))  # fmt: skip
 
 
 def width() -> int:
-    """How wide to write: the terminal, within reason."""
-    return min(100, max(50, shutil.get_terminal_size().columns - 1))
+    """Columns of a paragraph or a chart: those of the console, 30 to 100."""
+    return min(100, max(30, console().width - 1))

@@ -7,14 +7,13 @@ from typing import Any
 
 import click
 import msgspec
-from rich import box
 from rich.markup import escape
-from rich.table import Table
 
 from vez.cli.app import EXIT_BROKEN
 from vez.cli.charts import json_option, show
 from vez.cli.output import console, print_json
 from vez.cli.progress import progress
+from vez.cli.tables import Column, print_table
 from vez.draw.chart import Axis, Chart, Series
 from vez.errors import Misuse, UnknownName
 from vez.study.compare import election as compare_election
@@ -25,7 +24,6 @@ KINDS: dict[str, Any] = {"mutex": compare_mutex, "election": compare_election}
 """The module of each kind: `METRICS`, `LEGEND`, `names()`, `compare(name, n)`, `growth(name, ns, step)`, `GROWTH_…`."""
 LEAST_N, MOST_N = 4, 300
 DEFAULT_N = 9
-PER_TABLE = 6
 SIGNS = {True: "✓", False: "✗", None: ""}
 STYLES = {True: "green", False: "bold red", None: "default"}
 
@@ -145,21 +143,14 @@ def _growth(module: Any, names: list[str], ns: tuple[int, ...], output: Path | N
 
 def _print(metrics: tuple[Metric, ...], rows: list[Row], sizes: tuple[int, ...], legend: str) -> None:
     out = console()
+    columns = [Column("algorithm"), *(Column(metric.title, right=True) for metric in metrics)]
     for n in sizes:
-        for start in range(0, len(metrics), PER_TABLE):
-            part = metrics[start : start + PER_TABLE]
-            table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=f"N = {n}", title_justify="left")
-            table.add_column("algorithm", no_wrap=True)
-            for metric in part:
-                table.add_column(metric.title, justify="right")
-            for row in rows:
-                if row.n == n:
-                    table.add_row(row.algorithm, *(_cell(row.figures[metric.name]) for metric in part))
-            out.print(table)
-    meanings = Table.grid(padding=(0, 2))
-    for metric in metrics:
-        meanings.add_row(f"[dim]{metric.title}[/]", escape(metric.meaning))
-    out.print(meanings)
+        cells = [
+            [row.algorithm, *(_cell(row.figures[metric.name]) for metric in metrics)] for row in rows if row.n == n
+        ]
+        print_table(out, columns, cells, title=f"N = {n}", split=True)
+    meanings = [[metric.title, escape(metric.meaning)] for metric in metrics]
+    print_table(out, [Column(style="dim"), Column()], meanings, ruled=False)
     out.print(f"\n{escape(legend)}")
     judged = [figure.passed for row in rows for figure in row.figures.values() if figure.passed is not None]
     out.print(f"{sum(judged)} of {len(judged)} figures are as their formulas say")

@@ -8,13 +8,12 @@ from typing import Any
 
 import click
 import msgspec
-from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
 from vez.cli.options import DELAY
 from vez.cli.output import console, print_json, write_file
+from vez.cli.tables import Column, print_table
 from vez.detectors import Settings
 from vez.errors import CannotWrite, Misuse
 from vez.study.detection.curves import count, curves
@@ -24,6 +23,8 @@ from vez.study.detection.quality import CONDITIONS, Condition, Quality, assess, 
 CURVE_BEATS = 4000
 CURVE_TRIALS = 40
 """A point of a curve is looked at less closely than a row of the table: there are hundreds of them."""
+TITLES = ("detection ms", "slowest", "mistakes", "per second", "lasting ms", "query accuracy")
+COLUMNS = (Column("detector"), *(Column(title, right=True) for title in TITLES))
 
 
 @click.command(short_help="Compare failure detectors.")
@@ -165,14 +166,8 @@ def _print(
     )
     for condition in conditions:
         out.print(f"\n[bold]{condition.name}[/]  {_describe(condition)}")
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        table.add_column("detector", no_wrap=True)
-        for title in ("detection ms", "slowest", "mistakes", "per second", "lasting ms", "query accuracy"):
-            table.add_column(title, justify="right", no_wrap=True)
-        for quality in found:
-            if quality.condition == condition.name:
-                table.add_row(quality.detector, *_cells(quality))
-        out.print(table)
+        rows = [[quality.detector, *_cells(quality)] for quality in found if quality.condition == condition.name]
+        print_table(out, COLUMNS, rows, split=True)
     if options["plot_file"]:
         click.echo(f"wrote {options['plot_file']}")
 

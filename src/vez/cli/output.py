@@ -11,13 +11,12 @@ from typing import Any
 
 import click
 import msgspec
-from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
-from rich.table import Table
 
 from vez import draw
+from vez.cli.tables import Column, print_table
 from vez.errors import CannotWrite, Misuse
 from vez.properties import Measurements, Status, Verdict
 from vez.properties.measure import Summary
@@ -38,9 +37,11 @@ STYLES = {
 
 
 def console() -> Console:
-    """Standard output; plain text of a fixed width when it is not a terminal."""
+    """Standard output: as wide as the terminal or as `COLUMNS` says; PIPE_WIDTH columns in a pipe without `COLUMNS`."""
     out = Console(highlight=False)
-    return out if out.is_terminal else Console(highlight=False, width=PIPE_WIDTH)
+    if out.is_terminal or os.environ.get("COLUMNS", "").isdigit():
+        return out
+    return Console(highlight=False, width=PIPE_WIDTH)
 
 
 def print_json(value: Any) -> None:
@@ -97,10 +98,10 @@ def diagram_format(asked: str | None, output: Path | None) -> str | None:
 def print_diagram(report: Report, kind: str, output: Path | None) -> None:
     """Draw to a file or to standard output."""
     if kind == "text":
-        terminal = console()
-        fits = terminal.width if output is None and terminal.is_terminal else PIPE_WIDTH
-        color = output is None and terminal.is_terminal and not terminal.no_color
-        picture = draw.text(report.trace, report.verdicts, width=fits, color=color)
+        out = console()
+        color = output is None and out.is_terminal and not out.no_color
+        width = out.width if output is None else PIPE_WIDTH
+        picture = draw.text(report.trace, report.verdicts, width=width, color=color)
     else:
         picture = draw.FORMATS[kind](report.trace, report.verdicts)
     if output is None:
@@ -132,22 +133,17 @@ def print_report(report: Report) -> None:
 def print_verdicts(out: Console, verdicts: Sequence[Verdict]) -> None:
     """Verdicts for people; on a narrow terminal the evidence goes below the table."""
     narrow = out.width < NARROW
-    out.print(_verdict_table(verdicts, narrow=narrow))
+    columns = [Column("property"), Column("verdict"), *([] if narrow else [Column("evidence")])]
+    print_table(out, columns, [_verdict_cells(verdict)[: len(columns)] for verdict in verdicts])
     for verdict in verdicts if narrow else ():
         out.print(f"{verdict.name}:", Padding(escape(verdict.evidence), (0, 0, 0, 2)))
 
 
-def _verdict_table(verdicts: Sequence[Verdict], *, narrow: bool) -> Table:
-    """Property, verdict and, where there is room, evidence; what was never promised is broken in yellow only."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for title in ("property", "verdict", "evidence")[: 2 if narrow else 3]:
-        table.add_column(title, overflow="fold", no_wrap=title != "evidence")
-    for verdict in verdicts:
-        unpromised = " (not promised)" if verdict.status is Status.BROKEN and not verdict.promised else ""
-        style = "yellow" if unpromised else STYLES[verdict.status]
-        words, evidence = f"[{style}]{verdict.words}{unpromised}[/]", escape(verdict.evidence)
-        table.add_row(verdict.name, words, *(() if narrow else (evidence,)))
-    return table
+def _verdict_cells(verdict: Verdict) -> list[str]:
+    """Property, verdict and evidence; a broken property that was not promised is yellow, not red."""
+    unpromised = " (not promised)" if verdict.status is Status.BROKEN and not verdict.promised else ""
+    style = "yellow" if unpromised else STYLES[verdict.status]
+    return [verdict.name, f"[{style}]{verdict.words}{unpromised}[/]", escape(verdict.evidence)]
 
 
 def _print_costs(out: Console, report: Report) -> None:

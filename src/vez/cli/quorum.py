@@ -96,7 +96,8 @@ def _observe(n: int, m: int, chance: Fraction, simulate_p: str | None, runs: int
 
 
 def _print(found: QuorumRisk, chance: str, down: str) -> None:
-    click.echo(f"n = {found.n} coordinators, m = {found.m} permissions, P = {chance}\n")
+    say(f"n = {found.n} coordinators, m = {found.m} permissions, P = {chance}")
+    click.echo("")
     click.echo(f"  two inside      P_v = {scientific(found.violation)}")
     click.echo(f"  quorum is up    {plain(found.available)}\n")
     for paragraph in derivation(found, chance, down):
@@ -113,18 +114,17 @@ def _print_wanted(n: int, wanted: Fraction, smallest: int, chance: Fraction, dow
 
 
 def _print_experiment(seen: Experiment) -> None:
-    click.echo(f"\nThe real algorithm, {seen.runs:,} runs at P = {plain(seen.chance)} (seed {seen.seed}):")
-    click.echo(f"  two inside in {seen.violations:,} runs: {seen.rate:.4f}")
+    click.echo("")
+    say(f"The real algorithm, {seen.runs:,} runs at P = {plain(seen.chance)} (seed {seen.seed}):")
+    say(f"two inside in {seen.violations:,} runs: {seen.rate:.4f}", indent="  ")
     percent = f"{100 * seen.confidence:g} %"
-    click.echo(f"  {percent} interval  {_span(seen.exact)} (exact), {_span(seen.wilson)} (Wilson)")
-    click.echo(f"  formula        {plain(seen.formula)}, {'inside' if seen.agrees else 'outside'} the interval")
+    say(f"{percent} interval: {_span(seen.exact)} (exact), {_span(seen.wilson)} (Wilson)", indent="  ")
+    say(f"formula: {plain(seen.formula)}, {'inside' if seen.agrees else 'outside'} the interval", indent="  ")
     need = f"at least {2 * seen.m - seen.n} of the {seen.m} forgot"
     if seen.surprises:
-        click.echo(
-            f"  {seen.surprises} runs did not end as the formula's event says (two inside if and only if {need})"
-        )
+        say(f"{seen.surprises} runs did not end as the formula says (two inside if and only if {need})", indent="  ")
     else:
-        click.echo(f"  in every run two were inside if and only if {need}")
+        say(f"in every run two were inside if and only if {need}", indent="  ")
 
 
 def _span(interval: tuple[float, float]) -> str:

@@ -6,13 +6,14 @@ import time
 
 import click
 import msgspec
+from rich.console import Group
 from rich.live import Live
 from rich.markup import escape
-from rich.table import Table
 
 from vez.cli.engine import engine_url
 from vez.cli.numbers import Number
 from vez.cli.output import console
+from vez.cli.tables import Column, fitted
 from vez.cli.waiting import duration
 from vez.engines.base import Contestant, Inspection, Kind
 from vez.engines.names import check_name
@@ -21,6 +22,9 @@ from vez.turns.client import Client, connect
 
 EXIT_DAMAGED = CorruptState.exit_code
 KINDS: tuple[Kind, ...] = ("lock", "semaphore", "election")
+COLUMNS = (
+    Column("name"), Column("kind"), Column("who"), Column("token", right=True), Column("since", right=True), Column(),
+)  # fmt: skip
 
 
 @click.command(short_help="Who holds what, who waits, and for how long.")
@@ -43,7 +47,9 @@ def status(name: str | None, url: str | None, everything: bool, watch: bool, int
             if as_json:
                 click.echo(_json(client, found))
             else:
-                console().print(table(client, found, name))
+                out = console()
+                out.print(_title(client), soft_wrap=True)  # a URL to copy stays in one piece
+                out.print(table(found, name, out.width))
             return EXIT_DAMAGED if any(isinstance(seen, Damaged) for seen in found) else 0
         if as_json:
             _watch_json(client, name, interval, everything=everything)
@@ -91,9 +97,11 @@ def _watch_json(client: Client, name: str | None, interval: float, *, everything
 
 
 def _watch(client: Client, name: str | None, interval: float, *, everything: bool) -> None:
-    with Live(console=console(), auto_refresh=False) as live:
+    out = console()
+    with Live(console=out, auto_refresh=False) as live:
         while True:
-            live.update(table(client, look(client, name, everything=everything), name), refresh=True)
+            found = look(client, name, everything=everything)
+            live.update(Group(_title(client), table(found, name, out.width)), refresh=True)
             time.sleep(interval)
 
 
@@ -105,38 +113,45 @@ def _standing(who: Contestant, word: str) -> str:
     return f"[green]{word}[/]"
 
 
-def table(client: Client, found: list[Inspection | Damaged], name: str | None) -> Table:
-    """One row for each who holds or waits."""
-    made = Table(title=escape(client.url), title_justify="left", box=None, header_style="bold")
-    for heading in ("name", "kind", "who", "token", "since", ""):
-        made.add_column(heading, justify="right" if heading in ("token", "since") else "left", overflow="fold")
-    for seen in found:
-        if isinstance(seen, Damaged):
-            made.add_row(escape(seen.name), seen.kind, "", "", "", f"[red]damaged: {escape(seen.damaged)}[/]")
-            continue
-        title = seen.name
-        kind = f"{seen.kind} {seen.limit}" if seen.kind == "semaphore" else seen.kind
-        for who in seen.holders:
-            word = "leads" if seen.kind == "election" else "reads" if who.shared else "holds"
-            _row(made, title, kind, who, _standing(who, word))
-            title = kind = ""
-        for place, who in enumerate(seen.queue, 1):
-            _row(made, title, kind, who, f"waits, {place}. in line" if seen.kind != "election" else "candidate")
-            title = kind = ""
-        if not seen.holders and not seen.queue:
-            made.add_row(title, kind, "", str(seen.last_token), "", "free; the last token")
-        for done in seen.breaks[-3:]:
-            made.add_row(
-                "", "", "", "", ago(done.at), f"[yellow]broken by process {done.by_pid}: {escape(done.reason)}[/]"
-            )
+def _title(client: Client) -> str:
+    return f"[italic]{escape(client.url)}[/]"
+
+
+def table(found: list[Inspection | Damaged], name: str | None, width: int) -> Group:
+    """One row for each holder, waiter, candidate, forced release and damaged name."""
     if not found:
         what = "anything" if name is None else repr(name)
-        made.add_row(f"[dim]nobody holds or waits for {escape(what)}[/]", "", "", "", "", "")
-    return made
+        return Group(f"[dim]nobody holds or waits for {escape(what)}[/]")
+    rows: list[list[str]] = []
+    for seen in found:
+        rows += _damaged(seen) if isinstance(seen, Damaged) else _rows(seen)
+    return fitted(width, COLUMNS, rows, ruled=False)
 
 
-def _row(made: Table, title: str, kind: str, who: Contestant, word: str) -> None:
-    made.add_row(title, kind, escape(f"{who.label} (process {who.pid})"), str(who.token), ago(who.since), word)
+def _damaged(seen: Damaged) -> list[list[str]]:
+    return [[escape(seen.name), seen.kind, "", "", "", f"[red]damaged: {escape(seen.damaged)}[/]"]]
+
+
+def _rows(seen: Inspection) -> list[list[str]]:
+    """Rows of one name, which only the first of them shows."""
+    rows = []
+    for who in seen.holders:
+        word = "leads" if seen.kind == "election" else "reads" if who.shared else "holds"
+        rows.append(_row(who, _standing(who, word)))
+    for place, who in enumerate(seen.queue, 1):
+        rows.append(_row(who, "candidate" if seen.kind == "election" else f"waits, {place}. in line"))
+    if not rows:
+        rows.append(["", "", "", str(seen.last_token), "", "free; the last token"])
+    kind = f"{seen.kind} {seen.limit}" if seen.kind == "semaphore" else seen.kind
+    rows[0][:2] = [escape(seen.name), kind]
+    for done in seen.breaks[-3:]:
+        words = f"[yellow]broken by process {done.by_pid}: {escape(done.reason)}[/]"
+        rows.append(["", "", "", "", ago(done.at), words])
+    return rows
+
+
+def _row(who: Contestant, word: str) -> list[str]:
+    return ["", "", escape(f"{who.label} (process {who.pid})"), str(who.token), ago(who.since), word]
 
 
 def ago(at: float) -> str:

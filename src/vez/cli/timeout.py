@@ -56,7 +56,8 @@ def timeout(
         rows = [{"timeout_ms": t, "wait_cost": wait, "expected_mistake_cost": lost} for t, wait, lost in points]
         print_json(msgspec.to_builtins(choice) | {"curve": rows})
     else:
-        click.echo(f"E = {wait_cost:g} for each ms of waiting, C = {mistake_cost:g} for a mistake, {silence.words}\n")
+        say(f"E = {wait_cost:g} for each ms of waiting, C = {mistake_cost:g} for a mistake, {silence.words}")
+        click.echo("")
         for line in in_words(choice):
             say(line)
     show(_chart(choice, points), output, quiet=as_json)

@@ -8,9 +8,9 @@ import click
 import msgspec
 from rich.markup import escape
 from rich.syntax import Syntax
-from rich.table import Table
 
 from vez.cli.output import console, print_diagram, print_json
+from vez.cli.tables import Column, print_table
 from vez.study.exhibit import Exhibit, exhibit, source
 from vez.zoo import ZOO, Specimen, find_specimen
 
@@ -70,16 +70,12 @@ def _verdict(shown: Exhibit) -> str:
 
 def _print_list(answer: bool) -> None:
     out = console()
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for title in ("name", "meant to be", "breaks"):
-        table.add_column(title, no_wrap=True)
-    table.add_column("teaches", overflow="fold")
+    columns = [Column("name", style="cyan"), Column("meant to be"), Column("breaks"), Column("teaches")]
+    rows = []
     for specimen in ZOO.values():
         wrong = f"\n[dim]{escape(specimen.algorithm.wrong)}[/]" if answer else ""
-        table.add_row(
-            f"[cyan]{specimen.name}[/]", specimen.honest.name, str(specimen.breaks), escape(specimen.teaches) + wrong
-        )
-    out.print(table)
+        rows.append([specimen.name, specimen.honest.name, str(specimen.breaks), escape(specimen.teaches) + wrong])
+    print_table(out, columns, rows, ruled=False)
     out.print("\nvez zoo NAME shows a run that fails; --answer says why.")
 
 
@@ -87,10 +83,10 @@ def _print(shown: Exhibit, answer: bool) -> None:
     specimen, out = shown.specimen, console()
     out.print(f"[bold]{specimen.name}[/]  meant to be {specimen.honest.name}. {escape(specimen.teaches)}\n")
     print_diagram(shown.report, "text", None)
-    tried = f"seed {shown.found.seed} of zoo:{specimen.name}, made short"
+    out.print(f"This run was found with seed {shown.found.seed} of zoo:{specimen.name} and then made short.")
     if not answer:
-        out.print(f"({tried}) What is wrong? vez zoo {specimen.name} --answer", soft_wrap=True)
+        out.print(f"What is wrong?\n  vez zoo {specimen.name} --answer", soft_wrap=True)
         return
-    out.print(f"({tried})\n\n[bold]Answer:[/] {escape(specimen.answer)}\n")
+    out.print(f"\n[bold]Answer:[/] {escape(specimen.answer)}\n")
     code = source(specimen)
     out.print(Syntax(code, "python", background_color="default") if out.is_terminal else escape(code))

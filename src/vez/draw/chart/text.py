@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from itertools import pairwise
 
 from vez.draw.chart.chart import Chart, Scale, Series, places, scales
@@ -23,16 +24,17 @@ def text(chart: Chart, columns: int = 78, rows: int = 16) -> str:
                 row[round(place * (wide - 1))] = "┊"
     for number, series in reversed(list(enumerate(chart.series))):  # the first is drawn on top
         _draw(cells, series, SIGNS[number % len(SIGNS)], x, y)
-    lines = [chart.title, ""]
+    lines = [*_filled(chart.title, columns), ""]
     for number, row in enumerate(cells):
         label = y_ticks.get(number, "")
         lines.append(f"{label:>{margin}} {'┤' if label else '│'}{''.join(row)}")
     lines += _below(x, margin, wide, chart.x.label)
-    lines.append(f"{'':>{margin}} y: {chart.y.label}{' (logarithmic)' if y.log else ''}")
+    lines += _filled(f"y: {chart.y.label}{' (logarithmic)' if y.log else ''}", columns, margin + 1)
     if len(chart.series) > 1:
         names = [f"{SIGNS[number % len(SIGNS)]} {series.name}" for number, series in enumerate(chart.series)]
         lines += _wrapped(names, columns - margin - 1, f"{'':>{margin}} ")
-    lines += [f"{'':>{margin}} ┊ {mark.label}" for mark in chart.marks]
+    for mark in chart.marks:
+        lines += _filled(f"┊ {mark.label}", columns, margin + 1)
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -67,6 +69,14 @@ def _below(x: Scale, margin: int, wide: int, label: str) -> list[str]:
     pad = " " * (margin + 2)
     name = f"{label} (logarithmic)" if x.log else label
     return [f"{'':>{margin}} └{''.join(line)}", pad + "".join(words), f"{pad}{name:^{wide}}"]
+
+
+def _filled(words: str, columns: int, indent: int = 0) -> list[str]:
+    """The words in lines that are not longer than the chart is wide."""
+    blank = " " * indent
+    return textwrap.wrap(
+        words, columns, initial_indent=blank, subsequent_indent=blank, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def _wrapped(words: list[str], width: int, indent: str) -> list[str]:
