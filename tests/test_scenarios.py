@@ -15,7 +15,7 @@ from vez.core.trace import Crashed, Delivered, Elected, Entered, Fired, Paused, 
 from vez.properties import History
 from vez.sim.scenario import load
 from vez.study import load_algorithm
-from vez.study.report import Report, disappointments, run_and_report
+from vez.study.report import Report, run_and_report, unmet_expectations
 
 FOLDER = Path(__file__).parent.parent / "scenarios"
 FILES = sorted(FOLDER.glob("*.toml"))
@@ -36,7 +36,7 @@ def test_each_scenario_ends_as_it_says(path: Path, golden: Callable[[Path, str],
     assert scenario.title, "a scenario says in a few words what it shows"
     assert scenario.expect.broken or scenario.expect.holds or scenario.expect.leader is not None
     found = run_and_report(scenario, load_algorithm(scenario.algorithm))
-    assert disappointments(scenario.expect, found) == []
+    assert unmet_expectations(scenario.expect, found) == []
     golden(path.with_suffix(".txt"), draw.text(found.trace, found.verdicts, width=110) + "\n")
 
 

@@ -28,8 +28,8 @@ from vez.core.trace import (
     Wrote,
 )  # fmt: skip
 from vez.properties import History, Status, judge, measure
+from vez.properties.assumptions import broken_assumptions
 from vez.properties.election import leader
-from vez.properties.kept import broken_assumptions
 
 Role = Literal["mutex", "election", "other"]
 

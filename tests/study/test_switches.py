@@ -12,10 +12,10 @@ from vez.algorithms import ALGORITHMS, find
 from vez.cli.app import app, run
 from vez.core import Assumption, Property
 from vez.errors import Misuse, UnknownName
-from vez.properties.kept import broken_assumptions
+from vez.properties.assumptions import broken_assumptions
 from vez.sim import simulate
 from vez.sim.scenario import load
-from vez.study.report import disappointments, run_and_report
+from vez.study.report import run_and_report, unmet_expectations
 from vez.study.switches import WORLDS, find_break, shortest_break, worlds_without
 
 BREAKABLE = [
@@ -59,7 +59,7 @@ def test_lamport_without_fifo_lets_two_in() -> None:
     found, short = pair
     assert found.property == Property.EXCLUSION
     report = run_and_report(short, find("lamport"))
-    assert disappointments(short.expect, report) == []
+    assert unmet_expectations(short.expect, report) == []
     assert len(short.ids) <= 4
 
 

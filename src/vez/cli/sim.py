@@ -21,7 +21,7 @@ from vez.core.topology import TOPOLOGIES
 from vez.errors import Misuse
 from vez.sim.scenario import DETECTORS, Expect, Scenario, beside, dumps
 from vez.study import load_algorithm, shrink
-from vez.study.report import Report, disappointments, run_and_report
+from vez.study.report import Report, run_and_report, unmet_expectations
 
 
 class SimCommand(click.Command):
@@ -122,7 +122,7 @@ def sim(context: click.Context, /, **options: Any) -> int:
         report = run_and_report(scenario, algorithm, debug=options["debug"])
     if options["trace_file"]:
         write_file(options["trace_file"], report.trace.to_bytes())
-    missed = disappointments(scenario.expect, report)
+    missed = unmet_expectations(scenario.expect, report)
     broken = next((verdict.name for verdict in report.broken if verdict.promised), None)
     shrunk = None
     if options["shrink_to"]:

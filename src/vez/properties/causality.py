@@ -1,7 +1,7 @@
-"""Happened-before, read off a trace (Lamport, CACM 21(7), 1978).
+"""Happened-before order of the events of a trace (Lamport, CACM 21(7), 1978).
 
-An event of a process happened before its later events; a sending happened before its delivery. Each event
-knows, for every process, how many of that process's events happened before it: a vector clock.
+An event happened before the later events of its process; sending a message happened before its delivery. A vector
+clock says, for an event and every process, how many events of that process happened before it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from vez.core.trace import Delivered, Sent, Trace
 
 
 def vector_clocks(trace: Trace, wanted: frozenset[int]) -> dict[int, tuple[int, tuple[int, ...]]]:
-    """For each wanted index of the trace: the event's own count at its process, and its vector."""
+    """For each index in `wanted`: the count of the event at its own process, and its vector clock."""
     position = {process: place for place, process in enumerate(trace.header.ids)}
     clocks = [[0] * len(position) for _ in position]
     sent: dict[int, tuple[int, ...]] = {}
@@ -29,9 +29,9 @@ def vector_clocks(trace: Trace, wanted: frozenset[int]) -> dict[int, tuple[int, 
 
 
 def path(trace: Trace, until: int, process: int, length: int = 6) -> tuple[int, ...]:
-    """The last messages that led a process to where it was at an index of the trace, latest first.
+    """The last messages, latest first, that led to the state of a process at an index of the trace.
 
-    Walks back: the delivery before that moment, its sender's delivery before the sending, and so on.
+    Walks back: the last delivery before that index, the last delivery to its sender before the sending, and so on.
     """
     sendings = {event.number: index for index, event in enumerate(trace.events) if isinstance(event, Sent)}
     found: list[int] = []

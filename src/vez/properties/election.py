@@ -1,4 +1,4 @@
-"""Judges of leader election. Each takes a history and gives a verdict with its evidence."""
+"""Judges of leader election. Each takes a history and returns a verdict with evidence."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def termination(history: History) -> Verdict:
 
 
 def agreement(history: History) -> Verdict:
-    """In the end all live processes name the same leader."""
+    """All live processes name the same leader at the end."""
     views = {process: history.views.get(process, (None, 0))[0] for process in history.live}
     named = sorted({leader for leader in views.values() if leader is not None})
     without = [process for process, leader in views.items() if leader is None]
@@ -103,7 +103,7 @@ def validity(history: History) -> Verdict:
 
 
 def leader(history: History) -> int | None:
-    """The live leader on whom all live processes agree in the end, or nobody."""
+    """The live leader that all live processes name at the end, or None."""
     named = {history.views.get(process, (None, 0))[0] for process in history.live}
     agreed = named.pop() if len(named) == 1 else None
     return agreed if agreed in history.live else None

@@ -29,7 +29,7 @@ from vez.core.trace import (
 
 
 class Stay(msgspec.Struct):
-    """One request, from the wish to the end of the stay. Indices are positions in the trace."""
+    """One request of a process, from `Wanted` to `Left`. Indices are positions in the trace."""
 
     process: int
     wanted_at: int
@@ -44,12 +44,12 @@ class Stay(msgspec.Struct):
 
     @property
     def served(self) -> bool:
-        """Whether the process got in."""
+        """True if the process got in."""
         return self.entered_at is not None
 
 
 class Reign(msgspec.Struct):
-    """One process taking itself for the leader."""
+    """A period in which a process considered itself the leader."""
 
     leader: int
     term: int
@@ -58,17 +58,17 @@ class Reign(msgspec.Struct):
     end: int
     end_index: int
     ended_by: str = ""
-    """`crash`, `other` (it named another) or nothing (it led to the end)."""
+    """`crash`, `other` (it named another leader), or empty if it led to the end of the run."""
 
 
 class Interval(msgspec.Struct):
-    """A process down, or standing still."""
+    """A period in which a process was down or paused."""
 
     process: int
     start: int
     end: int
     open: bool = True
-    """Whether it lasted to the end of the run."""
+    """True if it lasted to the end of the run."""
 
 
 class History:
@@ -82,20 +82,20 @@ class History:
         self.downs: list[Interval] = []
         self.pauses: list[Interval] = []
         self.views: dict[int, tuple[int, int]] = {}
-        """Whom each live process takes for the leader in the end, and the term."""
+        """The leader and term that each live process names at the end."""
         self._read()
 
     @cached_property
     def live(self) -> tuple[int, ...]:
-        """Those who are up at the end."""
+        """The processes that are up at the end."""
         down = {interval.process for interval in self.downs if interval.open}
         return tuple(process for process in self.trace.header.ids if process not in down)
 
     @cached_property
     def bypasses(self) -> list[int]:
-        """For each stay, how many who wanted later got in before it did (or died, or the run ended)."""
+        """For each stay: how many later requests were served before it was served, crashed, or the run ended."""
         counts = [0] * len(self.stays)
-        entered_later: list[int] = []  # entries of those who wanted later, in ascending order
+        entered_later: list[int] = []  # entry indices of later requests, ascending
         for place in sorted(range(len(self.stays)), key=lambda place: -self.stays[place].wanted_index):
             stay = self.stays[place]
             until = stay.entered_index if stay.entered_index is not None else stay.left_index
@@ -106,18 +106,18 @@ class History:
 
     @cached_property
     def quiet_since(self) -> int:
-        """The last moment at which anything happened that an election could still be reacting to."""
+        """Time of the last event to which an election could still react."""
         kinds = (Asked, Elected, Crashed, Recovered, Cut, Healed, Suspected, Trusted, Resumed)
         return max((event.at for event in self.trace.events if isinstance(event, kinds)), default=0)
 
     @property
     def settled(self) -> bool:
-        """Whether nothing more will happen, or nothing has for as long as patience lasts."""
+        """True if nothing more will happen, or nothing has happened for `patience_us`."""
         header = self.trace.header
         return header.end == "quiet" or self.end - self.quiet_since >= header.patience_us
 
     def is_down(self, process: int, at: int) -> bool:
-        """Whether the process was down at a moment."""
+        """True if the process was down at that time."""
         return any(down.process == process and down.start <= at and (down.open or at < down.end) for down in self.downs)
 
     def _read(self) -> None:
@@ -132,7 +132,7 @@ class History:
                     waiting[process] = Stay(process, at, index)
                     self.stays.append(waiting[process])
                 case Entered(token=token):
-                    if process not in waiting:  # a world that does not record wishes
+                    if process not in waiting:  # the trace of a world that records no `Wanted` events
                         waiting[process] = Stay(process, at, index)
                         self.stays.append(waiting[process])
                     stay = waiting[process]

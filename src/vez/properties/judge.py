@@ -1,4 +1,4 @@
-"""Judge: all properties of a trace's role."""
+"""Judge all properties that apply to a trace: those of mutual exclusion or those of election."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vez.properties.verdict import Verdict
 
 
 def judge(trace: Trace | History, only: Iterable[str] = ()) -> tuple[Verdict, ...]:
-    """The verdicts on a trace, in the order of the table of properties."""
+    """The verdicts on a trace, in the order of the table of properties in the README."""
     history = trace if isinstance(trace, History) else History(trace)
     header = history.trace.header
     judges = {"mutex": mutex.JUDGES, "election": election.JUDGES, "other": {}}[header.role]

@@ -1,8 +1,8 @@
 """Measurements of a run: messages, delays, bypasses and waits, in the words of the papers.
 
-Client delay is the time from the wish to the entry when nobody else wants in or is inside; synchronization
-delay is the time from one process's leaving to the entry of the next, when that one was already waiting.
-Messages to oneself are never counted; messages to dead processes are.
+Client delay is the time from the request to the entry, if no other process wants in or is inside.
+Synchronization delay is the time from the exit of one process to the entry of the next, if that one was waiting.
+Messages to oneself are not counted. Messages to dead processes are.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from vez.properties.history import History, Stay
 
 
 class Summary(msgspec.Struct, frozen=True):
-    """Some numbers in few; milliseconds where they are times."""
+    """Count, mean and range of some values; times are in milliseconds."""
 
     count: int
     mean: float | None = None
@@ -71,19 +71,19 @@ def _wait(stay: Stay) -> int:
 
 
 def _alone(entered: list[Stay], stays: list[Stay]) -> list[Stay]:
-    """Those during whose wait nobody else wanted in or was inside at any moment."""
+    """The stays during whose wait no other process wanted in or was inside."""
     wanted = sorted(stay.wanted_index for stay in stays)
     left = sorted(stay.left_index for stay in stays if stay.left_index is not None)
 
     def others(stay: Stay) -> int:
-        """Stays that began before this one got in, less those that were over before it asked, less itself."""
+        """Other stays that overlap the wait: begun before its end, minus ended before its start, minus itself."""
         return bisect_left(wanted, stay.entered_index or 0) - bisect_left(left, stay.wanted_index) - 1
 
     return [stay for stay in entered if others(stay) <= 0]
 
 
 def _hand_overs(entered: list[Stay]) -> list[int]:
-    """From each leaving to the next entry, where that process was waiting already."""
+    """Time from each exit to the next entry, if the entering process was already waiting."""
     entries = sorted(entered, key=lambda stay: stay.entered_index or 0)
     delays = []
     for before, after in pairwise(entries):

@@ -1,4 +1,4 @@
-"""Judges of mutual exclusion. Each takes a history and gives a verdict with its evidence."""
+"""Judges of mutual exclusion. Each takes a history and returns a verdict with evidence."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from vez.properties.verdict import Span, Verdict, broken, holds, ms, not_judged,
 
 
 def exclusion(history: History) -> Verdict:
-    """Never two inside at once. Overlap is judged by position in the trace, so a hand-over within one
-    microsecond is not mistaken for one."""
+    """Never two inside at once. Overlap is judged by position in the trace, so an exit and an entry within the
+    same microsecond are not taken for an overlap."""
     inside: list[Stay] = []
     entries = sorted((stay for stay in history.stays if stay.served), key=_entered)
     for stay in entries:
@@ -52,7 +52,7 @@ def starvation_freedom(history: History) -> Verdict:
 
 
 def deadlock_freedom(history: History) -> Verdict:
-    """When some want in, somebody gets in: no moment from which on there are waiters and no entries."""
+    """If processes want in, one gets in: there is no time from which on there are waiters and no entries."""
     starving = _starving(history)
     last = max((stay.entered_at or 0 for stay in history.stays if stay.served), default=0)
     inside = [stay for stay in history.stays if stay.served and stay.left_at is None]
@@ -60,7 +60,7 @@ def deadlock_freedom(history: History) -> Verdict:
     if isinstance(starving, Verdict):
         if not last or (stuck and not inside):
             return undecided(Property.DEADLOCK_FREEDOM, starving.evidence)
-        starving = []  # they wait in a queue that moves
+        starving = []  # the queue still moves
     if starving and not inside and stuck:
         since = max(last, min(stay.wanted_at for stay in starving))
         return broken(
@@ -74,7 +74,7 @@ def deadlock_freedom(history: History) -> Verdict:
 
 
 def bounded_waiting(history: History) -> Verdict:
-    """Bypasses, entries of others who wanted later than the one who still waits, are bounded."""
+    """Bypasses are bounded. A bypass is the entry of a later request while an earlier one waits."""
     worst = max(history.bypasses, default=0)
     victim = history.stays[history.bypasses.index(worst)] if worst else None
     bound = history.trace.header.bypass_bound
@@ -124,7 +124,7 @@ def request_order(history: History) -> Verdict:
 
 
 def fenced_exclusion(history: History) -> Verdict:
-    """The resource, checking tokens, never accepts a write of a stay after one of a later stay."""
+    """A resource that checks tokens never accepts a write of a stay after a write of a later stay."""
     writes = [event for event in history.trace.events if isinstance(event, Wrote)]
     if not writes:
         tokens = any(isinstance(event, Entered) for event in history.trace.events)
@@ -136,8 +136,8 @@ def fenced_exclusion(history: History) -> Verdict:
         if order[id(other)] < order[id(one)]:
             return broken(
                 Property.FENCED_EXCLUSION,
-                f"the resource took a stale write of process {other.process} (token {other.token}) at {ms(other.at)} "
-                f"ms, after one of process {one.process} (token {one.token}), which got in later",
+                f"the resource accepted a stale write of process {other.process} (token {other.token}) at "
+                f"{ms(other.at)} ms, after one of process {one.process} (token {one.token}), which got in later",
                 spans=(Span(other.process, one.at, other.at),),
             )
     refused = len(writes) - len(accepted)
@@ -147,7 +147,7 @@ def fenced_exclusion(history: History) -> Verdict:
 
 
 def _entries_of_writes(history: History) -> list[tuple[Wrote, int]]:
-    """Each write with the position of the entry of the stay that made it."""
+    """Each write with the trace index at which the writing stay entered."""
     entered: dict[int, int] = {}
     found: list[tuple[Wrote, int]] = []
     for index, event in enumerate(history.trace.events):
@@ -159,10 +159,10 @@ def _entries_of_writes(history: History) -> list[tuple[Wrote, int]]:
 
 
 def _starving(history: History) -> list[Stay] | Verdict:
-    """Live processes that waited in vain; a verdict when the run was cut too early to tell.
+    """Stays of live processes that starve, or an undecided verdict if the run was cut too early to tell.
 
-    In a run that a limit cut short, one has waited in vain if nobody was inside and nobody got in for as long as
-    patience lasts, or if it was overtaken again and again. A long queue that still moves is only a long queue.
+    In a run that a limit cut short, a process starves if nobody was inside and nobody got in for `patience_us`, or if
+    it was overtaken more than twice per process. A long queue that still moves is not starvation.
     """
     waiting = [stay for stay in history.stays if not stay.served and not stay.crashed]
     inside = any(stay.served and stay.left_at is None for stay in history.stays)
@@ -183,7 +183,7 @@ def _starving(history: History) -> list[Stay] | Verdict:
         return starving
     return undecided(
         Property.STARVATION_FREEDOM,
-        f"{_names(waiting)} still waited when the run was cut at {ms(history.end)} ms, and nothing says in vain",
+        f"{_names(waiting)} still waited when the run was cut at {ms(history.end)} ms, too early to tell",
     )
 
 
@@ -213,7 +213,7 @@ def _names(stays: list[Stay]) -> str:
 
 
 MOST_WORK = 50_000_000
-"""Happened-before costs a number per process for every event; past this a run is not judged by it."""
+"""Limit of events times processes, plus pairs of entries. Vector clocks cost one number per process and event."""
 
 JUDGES = {
     Property.EXCLUSION: exclusion,

@@ -1,7 +1,7 @@
-"""Verdict: what a judge says of one property, and why.
+"""Verdict: the judgement on one property, with its evidence.
 
-Never a bare "ok": a property holds exhaustively, or holds in so many runs, or is broken and here is the
-evidence; or the run ended too early to tell, or has nothing to say about it.
+Never a bare "ok": a property holds exhaustively, holds in a number of runs, or is broken. It is undecided if the run
+ended too early to tell, and not judged if the run says nothing about it.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ import msgspec
 
 
 class Status(StrEnum):
-    """The possible words of a judge."""
+    """The kinds of verdict."""
 
     HOLDS = "holds"  # checked exhaustively, for a stated configuration
     HOLDS_IN_RUNS = "holds in runs"  # sampled
     BROKEN = "broken"
-    UNDECIDED = "undecided"  # the run ended before it could be told
+    UNDECIDED = "undecided"  # the run ended too early to tell
     NOT_JUDGED = "not judged"  # the run says nothing about it
 
 
 class Span(msgspec.Struct, frozen=True):
-    """A process between two moments (microseconds); pictures paint it red."""
+    """A process between two times in microseconds. Pictures mark it red."""
 
     process: int
     start: int
@@ -38,10 +38,10 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """In words: who, from when to when."""
     runs: int = 1
     promised: bool = True
-    """Whether the algorithm guarantees the property at all."""
+    """True if the algorithm guarantees the property."""
     spans: tuple[Span, ...] = ()
     messages: tuple[int, ...] = ()
-    """The numbers of the messages that led there."""
+    """Numbers of the messages that led to the violation."""
 
     @property
     def words(self) -> str:
@@ -52,25 +52,25 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def ms(us: int) -> str:
-    """A moment or a duration for people: milliseconds without useless zeros."""
+    """A time in milliseconds, without trailing zeros."""
     return f"{us / 1000:.3f}".rstrip("0").rstrip(".")
 
 
 def broken(name: str, evidence: str, *, spans: tuple[Span, ...] = (), messages: tuple[int, ...] = ()) -> Verdict:
-    """The property does not hold, and here is why."""
+    """A verdict: broken."""
     return Verdict(name=str(name), status=Status.BROKEN, evidence=evidence, spans=spans, messages=messages)
 
 
 def holds(name: str, evidence: str) -> Verdict:
-    """Nothing in this run speaks against the property."""
+    """A verdict: holds in this run."""
     return Verdict(name=str(name), status=Status.HOLDS_IN_RUNS, evidence=evidence)
 
 
 def undecided(name: str, evidence: str) -> Verdict:
-    """The run ended before it could be told."""
+    """A verdict: the run ended too early to tell."""
     return Verdict(name=str(name), status=Status.UNDECIDED, evidence=evidence)
 
 
 def not_judged(name: str, evidence: str) -> Verdict:
-    """The run says nothing about the property."""
+    """A verdict: the run says nothing about the property."""
     return Verdict(name=str(name), status=Status.NOT_JUDGED, evidence=evidence)

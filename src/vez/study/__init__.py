@@ -1,4 +1,4 @@
-"""The lab: runs, sweeps over seeds, failing runs made short. What the command line does, as functions."""
+"""Studies of algorithms: runs, sweeps over seeds, shrinking, comparisons. What the commands do, as functions."""
 
 from vez.study.load import load_algorithm
 from vez.study.report import Report, report

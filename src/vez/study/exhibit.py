@@ -15,11 +15,11 @@ from vez.study.tidy import shortened
 from vez.zoo import Specimen
 
 SEEDS = 100
-"""Within so many seeds every specimen is caught; a test holds it."""
+"""Every specimen is caught within this many seeds; a test checks it."""
 
 
 class Exhibit(msgspec.Struct, frozen=True, kw_only=True):
-    """What a visitor sees."""
+    """What `vez zoo NAME` shows."""
 
     specimen: Specimen
     found: Break
@@ -28,7 +28,7 @@ class Exhibit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def exhibit(specimen: Specimen) -> Exhibit:
-    """Catch the specimen and make the run short."""
+    """Find a run in which the specimen fails, and shorten it."""
     found = catch(specimen)
     if found is None:
         raise VezError(f"{specimen.name} was not caught in {SEEDS} seeds", hint="this is a bug in vez")
@@ -37,7 +37,7 @@ def exhibit(specimen: Specimen) -> Exhibit:
 
 
 def catch(specimen: Specimen) -> Break | None:
-    """The first seed in which the specimen breaks what it is there to break."""
+    """The first seed in which the specimen breaks the property that it is meant to break, or None."""
     worlds = (specimen.world.but(seed=seed) for seed in range(SEEDS))
     return first_break(worlds, specimen.algorithm, [specimen.breaks])
 

@@ -12,7 +12,7 @@ _LABEL = re.compile(r"^(Idea|Source|Assumptions|Guarantees|Messages|Deviations):
 
 
 def header(algorithm: type[Process]) -> dict[str, str]:
-    """The labelled lines of the algorithm's file, each as one line of text; `Summary` is what stands above them."""
+    """The labelled lines of the file of an algorithm, each as one line of text. `Summary` is the text above them."""
     text = inspect.getdoc(sys.modules[algorithm.__module__]) or ""
     parts = _LABEL.split(text)
     found = {"Summary": " ".join(parts[0].split())}

@@ -1,4 +1,4 @@
-"""Find an algorithm: by its name in the catalogue, or as a class in a file of one's own."""
+"""Find an algorithm: by its name in the catalogue, or as a class in a user's file."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def load_algorithm(name: str) -> type[Process]:
 
 
 def _load(path: Path) -> ModuleType:
-    """Run a file as a module. It is the user's own code, named by the user; nothing else is ever run."""
+    """Import a file as a module. It is code that the user named; no other file is ever run."""
     resolved = path.resolve()
     name = f"vez_user_{hashlib.sha256(str(resolved).encode()).hexdigest()[:12]}"
     if name in sys.modules:
@@ -54,17 +54,17 @@ def _load(path: Path) -> ModuleType:
     except VezError:
         del sys.modules[name]
         raise
-    except (Exception, SystemExit) as error:  # sys.exit() in it would end the program without a word
+    except (Exception, SystemExit) as error:  # a sys.exit() in the file must not end vez silently
         del sys.modules[name]
         line = getattr(error, "lineno", None) or _line(error, resolved)
         where = f"{path}, line {line}" if line else str(path)
         words = error.msg if isinstance(error, SyntaxError) else str(error)
-        raise BadData(f"{where}: {type(error).__name__}: {words}", hint="`python` on it says more") from error
+        raise BadData(f"{where}: {type(error).__name__}: {words}", hint="`python FILE` shows the traceback") from error
     return module
 
 
 def _line(error: BaseException, path: Path) -> int | None:
-    """The last line of the user's file that the error passed through."""
+    """The last line of the user's file in the traceback, or None."""
     line, step = None, error.__traceback__
     while step is not None:
         if step.tb_frame.f_code.co_filename == str(path):

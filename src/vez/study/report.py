@@ -10,14 +10,14 @@ from vez.core.process import Process
 from vez.core.trace import Trace
 from vez.errors import VezError
 from vez.properties import History, Measurements, Status, Verdict, judge, measure
+from vez.properties.assumptions import broken_assumptions
 from vez.properties.election import leader
-from vez.properties.kept import broken_assumptions
 from vez.sim import Run, Scenario, simulate
 from vez.sim.scenario import Expect
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """All that is known of a run."""
+    """A run with its verdicts and measurements."""
 
     trace: Trace
     verdicts: tuple[Verdict, ...]
@@ -28,11 +28,11 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def broken(self) -> tuple[Verdict, ...]:
-        """The verdicts that say `broken`."""
+        """The verdicts with the status `broken`."""
         return tuple(verdict for verdict in self.verdicts if verdict.status is Status.BROKEN)
 
     def to_json(self) -> dict[str, Any]:
-        """The report as plain values."""
+        """The report as values for JSON."""
         header, cost = self.trace.header, self.measurements
         found: dict[str, Any] = {
             "algorithm": header.algorithm,
@@ -89,8 +89,8 @@ def run_and_report(scenario: Scenario, algorithm: type[Process], *, debug: bool 
     return report(run.trace, run)
 
 
-def disappointments(expect: Expect, found: Report) -> list[str]:
-    """In what a run ended otherwise than its scenario expects."""
+def unmet_expectations(expect: Expect, found: Report) -> list[str]:
+    """The expectations of a scenario that a run did not meet, in words."""
     status = {verdict.name: verdict.status for verdict in found.verdicts}
     words = [f"{name} should be broken and is {status.get(name, 'not judged')}" for name in expect.broken
              if status.get(name) is not Status.BROKEN]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Search: the first seed of a world in which a property breaks."""
+"""Search: the first of several scenarios in which a property is broken."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Break(msgspec.Struct, frozen=True, kw_only=True):
     evidence: str
     seed: int
     tried: int
-    """How many seeds were run, this one included."""
+    """Number of seeds tried, this one included."""
 
 
 def first_break(
@@ -41,10 +41,10 @@ def breaks(
     *,
     progress: Callable[[int], None] = lambda tried: None,
 ) -> Iterator[Break]:
-    """Every scenario in which one of the properties is broken, each with the first of them.
+    """Yield every scenario in which one of the properties is broken, with the first broken property.
 
-    A run that ends in a `ProtocolBug` (somebody enters unasked, say) has no trace to show; it is passed over,
-    for another seed will show what comes of it.
+    A run that ends in a `ProtocolBug` (for example an entry without a request) has no trace to show. It is skipped,
+    because another seed will show the consequence.
     """
     wanted = tuple(properties)
     for tried, scenario in enumerate(worlds, 1):

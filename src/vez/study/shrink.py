@@ -1,9 +1,9 @@
-"""Shrink: a failing random run made into a short scenario that fails in the same way.
+"""Shrink: turn a failing random run into a short scenario that breaks the same property.
 
-First the run is written down with nothing left to chance: every want, fault, delay and choice. Then parts
-are removed (delta debugging, Zeller and Hildebrandt, IEEE TSE 28(2), 2002), processes are left out, and
-numbers are made round, as long as the same property stays broken. The work is bounded by a number of runs,
-not by time, so that the result is the same on any machine.
+First the run becomes an explicit scenario: every want, fault, delay and choice is written down. Then parts are
+removed (delta debugging, Zeller and Hildebrandt, IEEE TSE 28(2), 2002), processes are left out, and numbers are
+rounded, as long as the same property stays broken. The work is limited by a number of runs, not by time, so that the
+result is the same on every machine.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Shrinker:
         self.best = scenario
 
     def fails(self, scenario: Scenario) -> bool:
-        """Whether the property is broken in this run. A scenario that makes no sense does not count."""
+        """True if the property is broken in this run. False for an invalid scenario."""
         if self.left <= 0:
             return False
         self.left -= 1
@@ -47,14 +47,14 @@ class Shrinker:
         return any(verdict.status is Status.BROKEN and _lasts(verdict) for verdict in verdicts)
 
     def keep(self, candidate: Scenario) -> bool:
-        """Take the candidate if it is different and still fails."""
+        """Keep the candidate if it differs and still fails; True if kept."""
         if candidate == self.best or not self.fails(candidate):
             return False
         self.best = candidate
         return True
 
     def run(self) -> Scenario:
-        """Shrink until nothing helps any more, or the attempts are used up."""
+        """Shrink until no step helps, or no attempts are left."""
         before = None
         while before != self.best and self.left > 0:
             before = self.best
@@ -66,7 +66,7 @@ class Shrinker:
         return self.best
 
     def _remove_items(self) -> None:
-        """ddmin over all wants, faults and fates together."""
+        """Delta debugging (ddmin) over all wants, faults and message fates together."""
         items = _items(self.best)
         size = max(1, len(items) // 2)
         while items and self.left > 0:
@@ -82,7 +82,7 @@ class Shrinker:
             size = max(1, size // 2)
 
     def _remove_wants(self) -> None:
-        """Without an earlier want, a fated message is an earlier one of its channel: renumber it."""
+        """Remove wants one by one. Later messages of that process get smaller numbers, so renumber their fates."""
         for want in reversed(self.best.want):
             items = [
                 (part, _earlier(item) if part == "message" and want.process in (item.sender, item.to) else item)
@@ -99,7 +99,7 @@ class Shrinker:
             self.keep(_with_items(self.best, items).but(ids=ids, initial=initial))
 
     def _start_at_once(self) -> None:
-        """Move everything to the front by the time in which nothing happens."""
+        """Shift all times so that the first event happens at 0."""
         items = _items(self.best)
         early = min((item.at_ms for _, item in items if hasattr(item, "at_ms")), default=0.0)
         self.keep(_with_items(self.best, [(part, _sooner(item, early)) for part, item in items]))
@@ -122,8 +122,7 @@ def shrink(
     attempts: int = ATTEMPTS,
     progress: Callable[[int], None] = lambda size: None,
 ) -> Scenario:
-    """The shortest scenario found in which the same property is broken. Raises nothing new: the caller has
-    seen the scenario fail."""
+    """The shortest scenario found in which the same property is broken. `scenario` must already fail."""
     run = simulate(scenario, algorithm, explain=True)
     if run.explicit is None or run.trace is None:
         raise VezError("an explained run has no explicit scenario", hint="this is a bug in vez")
@@ -145,7 +144,7 @@ def _with_items(scenario: Scenario, items: list[Item]) -> Scenario:
 
 
 def _named(item: Item) -> set[int]:
-    """The processes of which an item speaks."""
+    """The processes that an item names."""
     _, value = item
     named = {getattr(value, field) for field in ("process", "peer", "sender", "to") if hasattr(value, field)}
     for group in (*getattr(value, "groups", ()), *getattr(value, "one_way", ())):
@@ -154,7 +153,7 @@ def _named(item: Item) -> set[int]:
 
 
 def _lasts(verdict: Verdict) -> bool:
-    """Whether there is anything to see: two inside for no time at all would be a poor picture."""
+    """True if the violation lasts long enough to be seen in a picture."""
     together = verdict.name in (Property.EXCLUSION, Property.UNIQUENESS)
     return not together or any(span.end > span.start for span in verdict.spans)
 
@@ -170,7 +169,7 @@ def _earlier(fate: Fate) -> Fate:
 
 
 def _simpler(field: str, value: Any) -> Iterator[Any]:
-    """Smaller and rounder values, the simplest first. Moments go to 0, durations to 1."""
+    """Smaller and rounder values, the simplest first. Times go towards 0, durations towards 1."""
     if isinstance(value, tuple) and value and isinstance(value[0], float):
         yield from (tuple(round(part, digits) for part in value) for digits in (0, 1, 2))
     if not isinstance(value, float) or field == "rate":

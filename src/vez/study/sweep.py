@@ -1,6 +1,6 @@
-"""Sweep: the same scenario under many seeds, on all cores, with one verdict per property.
+"""Sweep: run the same scenario under many seeds, on all cores, with one verdict per property.
 
-The result does not depend on how many processes share the work: seeds are judged one by one and merged in
+The result does not depend on the number of worker processes: each seed is judged alone, and results are merged in
 the order of the seeds.
 """
 
@@ -19,11 +19,11 @@ from vez.properties.measure import Summary
 from vez.sim import Scenario, simulate
 from vez.sim.setup import Setup
 from vez.study.load import load_algorithm
-from vez.study.report import disappointments, report
+from vez.study.report import report, unmet_expectations
 from vez.study.workers import in_order_of_completion
 
 CHUNK = 25
-"""Seeds per task: enough to pay for the trip to another process, few enough for a smooth progress bar."""
+"""Seeds per task: enough to outweigh the cost of a task, few enough for a smooth progress bar."""
 
 Word = tuple[str, str, str, bool]
 """Property, status, evidence, promised."""
@@ -40,7 +40,7 @@ class Judged(msgspec.Struct, frozen=True):
     synchronization_delay: Summary
     leader: int | None
     missed: list[str]
-    """In what it ended otherwise than its scenario expects."""
+    """The expectations of the scenario that the run did not meet."""
 
 
 class Tally(msgspec.Struct):
@@ -67,7 +67,7 @@ class Tally(msgspec.Struct):
 
     @property
     def words(self) -> str:
-        """The verdict in words, with the numbers that it rests on."""
+        """The verdict in words, with the number of runs."""
         if self.status is Status.NOT_JUDGED:
             return "not judged"
         if self.broken:
@@ -89,12 +89,12 @@ class Sweep(msgspec.Struct, kw_only=True):
     client_delay: Summary = Summary(0)
     synchronization_delay: Summary = Summary(0)
     leaders: dict[int | None, int] = {}
-    """Elections: how many runs ended with each leader; None where not all agreed on one."""
+    """Elections: number of runs that ended with each leader; None if not all agreed on one."""
     tallies: list[Tally] = []
     missed: int = 0
-    """How many runs ended otherwise than the scenario expects."""
+    """Number of runs that did not meet the expectations of the scenario."""
     first_missed: tuple[int, list[str]] | None = None
-    """The first such seed, and in what."""
+    """The first such seed, and what it did not meet."""
 
     @property
     def messages(self) -> int:
@@ -103,7 +103,7 @@ class Sweep(msgspec.Struct, kw_only=True):
 
     @property
     def first_broken(self) -> Tally | None:
-        """The broken property with the smallest seed; a promised one before the others."""
+        """The broken property with the smallest seed; guaranteed properties first."""
         broken = [tally for tally in self.tallies if tally.broken]
         return min(broken, key=lambda tally: (not tally.promised, tally.seed), default=None)
 
@@ -119,7 +119,7 @@ def sweep(
     """Run seeds `scenario.seed` to `scenario.seed + runs - 1` and judge each."""
     if runs < 1:
         raise Misuse(f"--runs {runs}: expected at least 1")
-    Setup(scenario, load_algorithm(scenario.algorithm))  # what makes no sense is told before any work starts
+    Setup(scenario, load_algorithm(scenario.algorithm))  # an invalid scenario is refused before any work starts
     seeds = range(scenario.seed, scenario.seed + runs)
     chunks = [seeds[start : start + CHUNK] for start in range(0, runs, CHUNK)]
     workers = min(jobs or os.cpu_count() or 1, len(chunks))
@@ -136,7 +136,7 @@ def sweep(
 
 
 def judge_seeds(encoded: bytes, start: int, stop: int, debug: bool) -> list[Judged]:
-    """The work of one task, in whichever process."""
+    """Run one task; called in a worker process or in this one."""
     scenario = msgspec.json.decode(encoded, type=Scenario)
     algorithm = load_algorithm(scenario.algorithm)
     return list(_judge(scenario, algorithm, range(start, stop), debug))
@@ -162,7 +162,7 @@ def _judge(scenario: Scenario, algorithm: Any, seeds: Iterable[int], debug: bool
             client_delay=cost.client_delay,
             synchronization_delay=cost.synchronization_delay,
             leader=found.leader,
-            missed=disappointments(scenario.expect, found),
+            missed=unmet_expectations(scenario.expect, found),
         )
 
 
@@ -204,7 +204,7 @@ def _tallies(judged: Iterable[Judged]) -> list[Tally]:
 
 
 def _pool(summaries: Iterable[Summary]) -> Summary:
-    """Several summaries as one of all their numbers."""
+    """Merge summaries into one over all their values."""
     told = [one for one in summaries if one.count]
     count = sum(one.count for one in told)
     if not count:

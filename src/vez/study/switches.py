@@ -1,8 +1,8 @@
-"""Switches: an assumption turned off, and the first run in which a guarantee breaks without it.
+"""Switches: turn an assumption off, and find the first run in which a guarantee breaks without it.
 
-For each assumption there are a few worlds that do not keep it and keep the others as well as they can; seeds
-take turns among them. What is found is a fact; that nothing is found in so many seeds is not a proof, and is
-never said without the number.
+For each assumption there are a few kinds of scenario that break it and keep the others as far as possible; seeds
+alternate among them. A violation that is found is a fact. Finding none is not a proof, so it is always reported with
+the number of seeds.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from vez.study.tidy import shortened
 
 SEEDS = 300
 SPREAD = "uniform(0.5, 1.5)"
-"""Delays of the worlds that break something else: varied, but within what the timers of the catalogue expect."""
+"""Message delays of scenarios that break another assumption: random, but within what the timers tolerate."""
 BUSY_MS = 30.0
-"""When random faults fall: while the requests of a mutex or an election are under way."""
+"""Random faults happen within this time, while requests or an election are in progress."""
 SIZES = (3, DEFAULT_N, 4)
-"""Where no number of processes is asked for, few are tried as well as some: fewer make a shorter story."""
+"""Numbers of processes to try if none is given. Fewer processes give shorter runs."""
 CANDIDATES = 4
 ATTEMPTS = 600
 UNTIL_MS = 400.0
-"""Requests and elections of these worlds take tens of ms; a run that never falls silent need not be longer."""
+"""Requests and elections take tens of milliseconds here, so longer runs would show nothing more."""
 MOST_EVENTS = 5_000
-"""Without its assumptions an algorithm may chase its own messages for ever; a run of the catalogue needs hundreds."""
+"""Limit of events: without its assumptions an algorithm may send for ever; a normal run needs hundreds."""
 
 World = Callable[[type[Process], Scenario, Random], Scenario]
 
@@ -47,7 +47,7 @@ def find_break(
     parameters: dict[str, Any] | None = None,
     progress: Callable[[int], None] = lambda tried: None,
 ) -> Break | None:
-    """The first of so many seeds in which a guarantee of the algorithm breaks without the assumption."""
+    """The first seed in which a guarantee of the algorithm breaks without the assumption, or None."""
     worlds = worlds_without(algorithm, assumption, n=n, seeds=seeds, parameters=parameters or {})
     return first_break(worlds, algorithm, algorithm.guarantees, progress=progress)
 
@@ -61,7 +61,7 @@ def shortest_break(
     parameters: dict[str, Any] | None = None,
     progress: Callable[[int], None] = lambda tried: None,
 ) -> tuple[Break, Scenario] | None:
-    """The first few breaks made short; the shortest of them, and the seed that it came from."""
+    """Shorten the first few violations; return the shortest scenario with the violation that it came from."""
     worlds = worlds_without(algorithm, assumption, n=n, seeds=seeds, parameters=parameters or {})
     found = islice(breaks(worlds, algorithm, algorithm.guarantees, progress=progress), CANDIDATES)
     short = [(one, shortened(one, algorithm, attempts=ATTEMPTS)) for one in found]
@@ -81,7 +81,7 @@ def worlds_without(
     seeds: int = SEEDS,
     parameters: dict[str, Any] | None = None,
 ) -> Iterator[Scenario]:
-    """Scenarios, one a seed, in which the assumption is not kept."""
+    """Yield scenarios, one per seed, in which the assumption is not kept."""
     if assumption not in set(Assumption):
         raise UnknownName("assumption", str(assumption), list(Assumption))
     wanted = Assumption(assumption)
@@ -116,7 +116,7 @@ def _generate(
 
 
 def _workload(algorithm: type[Mutex], parameters: dict[str, Any], requests: int) -> Workload:
-    """Contention, with stays that a lease allows for."""
+    """Contention, with stays shorter than a lease."""
     longest = min(3.0, _stay_bound(algorithm, parameters) / 3) if algorithm.stay_bound else 3.0
     return Workload(requests=requests, think_ms="uniform(0, 10)", inside_ms=f"uniform(0.5, {longest:g})")
 
@@ -134,12 +134,12 @@ def _duplication(algorithm: type[Process], base: Scenario, chance: Random) -> Sc
 
 
 def _late_copies(algorithm: type[Process], base: Scenario, chance: Random) -> Scenario:
-    """A copy may arrive when its receiver is busy with its next request already."""
+    """Late duplicates: a copy may arrive when the receiver is already busy with its next request."""
     return _pair(algorithm, base.but(network=Network(delay="exponential(1)", duplicate=0.5)), chance, inside_ms=1.0)
 
 
 def _pair(algorithm: type[Process], base: Scenario, chance: Random, inside_ms: float) -> Scenario:
-    """Two who want in often: fewer ways to get stuck than in a crowd, for those that do not promise progress."""
+    """Two processes that want in often. Algorithms without a progress guarantee get stuck less often than with more."""
     if not issubclass(algorithm, Mutex):
         return base
     contenders = algorithm.contenders(_ids(base))
@@ -169,13 +169,13 @@ def _hub_crash(algorithm: type[Process], base: Scenario, chance: Random) -> Scen
 
 
 def _recovery(algorithm: type[Process], base: Scenario, chance: Random) -> Scenario:
-    """Some come back, in half of the worlds with their durable fields, in half with nothing."""
+    """Crashed processes recover: in half of the scenarios with their durable fields, in half without."""
     memory = chance.random() < 0.5
     return base.but(nemesis=Nemesis(crashes=2, recoveries=2, memory=memory, within_ms=BUSY_MS))
 
 
 def _amnesia(algorithm: type[Process], base: Scenario, chance: Random) -> Scenario:
-    """About half of the processes restart within a moment, with nothing, while somebody is inside for long."""
+    """About half of the processes restart without memory at about the same time, during long stays."""
     at = chance.random() * BUSY_MS / 2
     crashes = tuple(
         Crash(process=process, at_ms=round(at, 3), recover_ms=round(at + 0.1 + chance.random(), 3), memory=False)
@@ -186,7 +186,7 @@ def _amnesia(algorithm: type[Process], base: Scenario, chance: Random) -> Scenar
 
 
 def _forgotten(algorithm: type[Process], base: Scenario, chance: Random) -> Scenario:
-    """All restart now and then, with nothing, while messages are slow: what they had promised is still believed."""
+    """All processes restart without memory a few times. Messages are slow, so others still rely on old promises."""
     crashes = tuple(
         Crash(process=process, at_ms=at, recover_ms=round(at + 0.1, 3), memory=False)
         for process in range(1, (base.n or DEFAULT_N) + 1)
@@ -209,7 +209,7 @@ def _long_stay(algorithm: type[Process], base: Scenario, chance: Random) -> Scen
 
 
 def _false_suspicion(algorithm: type[Process], base: Scenario, chance: Random) -> Scenario:
-    """Somebody, or everybody but one, takes a live process for dead; half of the times it is never taken back."""
+    """Some processes suspect a live process; in half of the scenarios for ever."""
     ids = _ids(base)
     peer = ids[int(chance.random() * len(ids))]
     believers = [process for process in ids if process != peer and chance.random() < 0.5]
@@ -230,4 +230,4 @@ WORLDS: dict[Assumption, tuple[World, ...]] = {
     Assumption.PERFECT_DETECTOR: (_false_suspicion,),
     Assumption.STABLE_STORAGE: (_forgotten, _amnesia),
 }
-"""How each assumption is turned off. Two processes with one identifier cannot even be addressed."""
+"""How each assumption is turned off. `unique_ids` is missing: equal identifiers could not be addressed."""

@@ -1,7 +1,7 @@
-"""Tidy: a failing run made short, and then easy to look at.
+"""Tidy: shrink a failing run, then make it easy to look at.
 
-The shrinker makes a run small; what it leaves may start late, overlap by a microsecond only, or go on long
-after the failure. Each step here is kept only if the same property is still broken after it.
+A shrunk run may still start late, overlap by only a microsecond, or go on long after the violation. Each step here is
+kept only if the same property is still broken after it.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from vez.study.search import Break
 from vez.study.shrink import shrink
 
 ATTEMPTS = 1500
-"""Runs spent on making one failing run short; more rarely removes anything."""
+"""Runs spent on shrinking one scenario; more runs rarely remove anything."""
 TIMED = ("want", "elect", "crash", "pause", "partition", "suspect")
 SEEN_AT_ONCE = (Property.EXCLUSION, Property.UNIQUENESS)
-"""What is broken at a moment; a broken promise of progress is seen only at the end."""
+"""Properties that break at one point in time. Liveness properties are broken only at the end of a run."""
 SHORTER_MS = (110.0, 130.0, 200.0)
-"""For runs that never fall silent: a little more than the patience of the judges."""
+"""Shorter ends for runs that never fall silent: a little more than the patience of the judges."""
 LONGER_MS = 3.0
-MOST_STAYS = 12  # pairs of stays grow with the square
+MOST_STAYS = 12  # the number of pairs grows with the square
 
 
 def shortened(found: Break, algorithm: type[Process], *, attempts: int = ATTEMPTS) -> Scenario:
-    """The failing run, short and easy to look at."""
+    """The failing run as a short scenario that is easy to look at."""
     best = shrink(found.scenario, algorithm, found.property, attempts=attempts)
 
     def visible(scenario: Scenario) -> int:
@@ -44,7 +44,7 @@ def shortened(found: Break, algorithm: type[Process], *, attempts: int = ATTEMPT
         best = max((best, *_longer_stays(best)), key=visible)
     verdict = _verdict(best, algorithm, found.property)
     if found.property in SEEN_AT_ONCE and verdict is not None and verdict.spans:
-        # a microsecond before the first of them leaves: what it would send then is not part of the story
+        # end a microsecond before the first exit: what is sent after it does not matter
         ended = best.but(until_ms=(max(span.end for span in verdict.spans) - 1) / 1000)
         best = ended if visible(ended) >= 0 else best
     for until_ms in SHORTER_MS:
@@ -55,13 +55,13 @@ def shortened(found: Break, algorithm: type[Process], *, attempts: int = ATTEMPT
 
 
 def _earlier(scenario: Scenario) -> Scenario:
-    """The first thing happens at once."""
+    """Shift all times so that the first event happens at 0."""
     first = min((item.at_ms for part in TIMED for item in getattr(scenario, part)), default=0.0)
     return scenario.but(**{part: tuple(_shifted(item, -first) for item in getattr(scenario, part)) for part in TIMED})
 
 
 def _longer_stays(scenario: Scenario) -> Iterator[Scenario]:
-    """Two who are inside together, whichever they are, stay there long enough to be seen."""
+    """Yield scenarios in which one pair of stays lasts longer, so that an overlap can be seen."""
     for places in combinations(range(min(len(scenario.want), MOST_STAYS)), 2):
         wants = list(scenario.want)
         for place in places:
@@ -79,7 +79,7 @@ def _shifted(item: Any, by: float) -> Any:
 
 
 def _verdict(scenario: Scenario, algorithm: type[Process], broken: str) -> Verdict | None:
-    """The verdict on the property if it is broken in this scenario."""
+    """The verdict on the property if it is broken in this scenario, else None."""
     try:
         run = simulate(scenario, algorithm)
     except VezError:

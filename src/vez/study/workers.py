@@ -1,7 +1,7 @@
-"""Workers: processes that share the work of a sweep, and never outlive it.
+"""Worker processes of a sweep, which never outlive it.
 
-They die with the process that started them, however it ends; and when the work is given up (an error, an
-interruption), they are not waited for.
+They end with the process that started them, however it ends. After an error or an interrupt they are terminated, not
+waited for.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ T = TypeVar("T")
 
 
 def in_order_of_completion(work: Callable[..., T], tasks: Iterable[tuple[Any, ...]], workers: int) -> Iterator[T]:
-    """Do all tasks, in this process if there is but one worker, and give each result as it comes."""
+    """Run all tasks and yield each result as it completes. With one worker, run them in this process."""
     if workers <= 1:
         for task in tasks:
             yield work(*task)
         return
     others = set(active_children())
-    # spawn: a fork of a process that shows a progress bar would copy its threads' locks
+    # spawn, because a fork would copy locks that the thread of the progress bar may hold
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_follow_parent) as pool:
         try:
             for future in as_completed([pool.submit(work, *task) for task in tasks]):
@@ -44,8 +44,8 @@ def in_order_of_completion(work: Callable[..., T], tasks: Iterable[tuple[Any, ..
 
 
 def _follow_parent() -> None:
-    """Runs in a worker, before its first task."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interruption is for the parent, who ends the workers
+    """Initializer of a worker: ignore SIGINT, and exit when the parent ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles the interrupt and terminates the workers
     parent = parent_process()
     if parent is not None:
 

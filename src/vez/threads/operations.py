@@ -1,9 +1,9 @@
-"""Operations: all that a thread may do to what it shares with others.
+"""Operations on shared objects, as values that threads yield.
 
-A program of threads is written as generator functions that yield an operation at every access to shared
-memory: `value = yield read("counter")`. Between two yields a thread touches only its own variables. Then the
-places where another thread can come between are in sight, the checker can try every one of them, and the same
-program runs on real threads.
+A program is written as generator functions that yield an operation at every access to shared memory:
+`value = yield read("counter")`. Between two yields a thread uses only its local variables. So every place where
+another thread can run in between is visible, the checker can try each of them, and the same program runs on real
+threads.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ class Operation(msgspec.Struct, frozen=True):
     name: str
 
     def words(self) -> str:
-        """The operation as people say it."""
+        """The operation in words."""
         return f"{type(self).__name__.lower()} {self.name}"
 
 
 class Read(Operation):
-    """Get a variable's value."""
+    """Read a variable."""
 
 
 class Write(Operation):
-    """Set a variable."""
+    """Write a variable."""
 
     value: Any = None
 
@@ -41,7 +41,7 @@ class Write(Operation):
 
 
 class Add(Operation):
-    """Add to a variable in one step that nobody can come between; gives the new value."""
+    """Add to a variable atomically; returns the new value."""
 
     amount: int = 1
 
@@ -50,27 +50,27 @@ class Add(Operation):
 
 
 class Acquire(Operation):
-    """Wait for a lock and take it."""
+    """Acquire a lock; blocks while another thread holds it."""
 
 
 class Release(Operation):
-    """Give a lock back."""
+    """Release a lock."""
 
 
 class Wait(Operation):
-    """Give the condition's lock back and sleep until notified; then take the lock again."""
+    """Release the lock of the condition, block until notified, then acquire the lock again."""
 
 
 class Notify(Operation):
-    """Wake one of those who wait on a condition, if any."""
+    """Wake one waiter of a condition, if there is one."""
 
 
 class NotifyAll(Operation):
-    """Wake all who wait on a condition."""
+    """Wake all waiters of a condition."""
 
 
 class Put(Operation):
-    """Wait for room in a queue and put a value in."""
+    """Put a value into a queue; blocks while the queue is full."""
 
     value: Any = None
 
@@ -79,15 +79,15 @@ class Put(Operation):
 
 
 class Get(Operation):
-    """Wait for a value in a queue and take it out."""
+    """Get a value from a queue; blocks while the queue is empty."""
 
 
 class Lock(msgspec.Struct, frozen=True):
-    """A lock that its holder cannot take twice."""
+    """A non-reentrant lock."""
 
 
 class Condition(msgspec.Struct, frozen=True):
-    """A place to wait at, which belongs to a lock."""
+    """A condition variable of the lock with this name."""
 
     lock: str
 
@@ -102,16 +102,16 @@ Body = Callable[[], Generator[Operation, Any, None]]
 
 
 class Program(msgspec.Struct, frozen=True):
-    """Shared objects, the threads that use them, and what must be true."""
+    """Shared objects, the threads that use them, and the claims to check."""
 
     shared: Mapping[str, Any]
-    """Locks, conditions and queues; any other value is a variable's first value."""
+    """Locks, conditions and queues; any other value is the initial value of a variable."""
     threads: Mapping[str, Body]
     claim: str = ""
-    """What must be true when all threads have ended, in words."""
+    """The claim of `at_end`, in words."""
     at_end: Callable[[Mapping[str, Any]], bool] | None = None
     always: Callable[[Mapping[str, Any]], bool] | None = None
-    """What must be true at every moment."""
+    """What must be true in every state; `invariant` says it in words."""
     invariant: str = ""
 
     def __post_init__(self) -> None:
@@ -124,7 +124,7 @@ class Program(msgspec.Struct, frozen=True):
         for name, body in self.threads.items():
             if not callable(body):
                 raise BadDeclaration(
-                    f"Program: thread {name!r} is {body!r}, expected a function that yields what it does",
+                    f"Program: thread {name!r} is {body!r}, expected a function that yields operations",
                     hint="Program(shared, threads), in this order",
                 )
         for what, claim in (("at_end", self.at_end), ("always", self.always)):
@@ -135,50 +135,50 @@ class Program(msgspec.Struct, frozen=True):
 
 
 def read(name: str) -> Read:
-    """Get a variable's value."""
+    """Read a variable."""
     return Read(name)
 
 
 def write(name: str, value: Any) -> Write:
-    """Set a variable."""
+    """Write a variable."""
     return Write(name, value)
 
 
 def add(name: str, amount: int = 1) -> Add:
-    """Add to a variable atomically."""
+    """Add to a variable atomically; returns the new value."""
     return Add(name, amount)
 
 
 def acquire(name: str) -> Acquire:
-    """Take a lock, waiting for it."""
+    """Acquire a lock; blocks while another thread holds it."""
     return Acquire(name)
 
 
 def release(name: str) -> Release:
-    """Give a lock back."""
+    """Release a lock."""
     return Release(name)
 
 
 def wait(name: str) -> Wait:
-    """Sleep on a condition."""
+    """Wait on a condition; the thread must hold its lock."""
     return Wait(name)
 
 
 def notify(name: str) -> Notify:
-    """Wake one."""
+    """Wake one waiter of a condition."""
     return Notify(name)
 
 
 def notify_all(name: str) -> NotifyAll:
-    """Wake all."""
+    """Wake all waiters of a condition."""
     return NotifyAll(name)
 
 
 def put(name: str, value: Any) -> Put:
-    """Put into a queue."""
+    """Put a value into a queue; blocks while the queue is full."""
     return Put(name, value)
 
 
 def get(name: str) -> Get:
-    """Take from a queue."""
+    """Get a value from a queue; blocks while the queue is empty."""
     return Get(name)

@@ -1,11 +1,15 @@
 """Programs: the classics of shared memory, each a function that returns a `Program`.
 
-counter           read, add one, write back: the lost update; with a lock by step or by loop; atomic
-two-locks         two locks taken in opposite order: deadlock
-mslunch           two counters, each with a lock of its own: independent updates need not exclude each other
-wait-notify       a consumer that tests and then sleeps: the wake-up that comes in between is lost
-blocking-queue    producers and consumers around a bounded queue made of a lock and two conditions
+counter           read, add one, write back: the lost update; with a lock per step or per loop; atomic
+two-locks         two locks acquired in opposite order: deadlock
+mslunch           two counters with one lock each: independent updates need not exclude each other
+wait-notify       a consumer that tests and then waits: a notification in between is lost
+blocking-queue    producers and consumers around a bounded queue, made of a lock and two conditions
 readers-writers   readers share, a writer is alone
+pipeline          a producer and a consumer around a ready-made queue
+
+`counter` follows the GBC074 slides, "Exemplos com threads"; `two-locks`, `mslunch` and `wait-notify` take up examples
+of Camargos, Concorrência, "Coordenação" (docs/sources.md).
 """
 
 from __future__ import annotations
@@ -38,7 +42,7 @@ LOCKS = ("none", "step", "loop", "atomic")
 
 
 def counter(threads: int = 2, rounds: int = 1, lock: str = "none") -> Program:
-    """Everybody adds one, `rounds` times."""
+    """Every thread adds one to a shared counter, `rounds` times."""
     if lock not in LOCKS:
         raise UnknownName("lock", lock, LOCKS)
 
@@ -67,7 +71,7 @@ def counter(threads: int = 2, rounds: int = 1, lock: str = "none") -> Program:
 
 
 def two_locks(ordered: bool = False) -> Program:
-    """Each thread needs both locks. `ordered` takes them in the same order everywhere."""
+    """Each thread needs both locks. With `ordered`, both threads acquire them in the same order."""
 
     def worker(first: str, second: str) -> Body:
         def body() -> Steps:
@@ -83,7 +87,7 @@ def two_locks(ordered: bool = False) -> Program:
 
 
 def mslunch(rounds: int = 1) -> Program:
-    """Two counters that never meet, each with a lock of its own."""
+    """Two independent counters with one lock each."""
 
     def worker(name: str) -> Body:
         def body() -> Steps:
@@ -105,7 +109,7 @@ def mslunch(rounds: int = 1) -> Program:
 
 
 def wait_notify(careful: bool = False) -> Program:
-    """A consumer sleeps until a flag is set. Not `careful`, it tests the flag before it takes the lock."""
+    """A consumer waits until a flag is set. Unless `careful`, it tests the flag before it acquires the lock."""
 
     def consumer() -> Steps:
         if careful:
@@ -133,7 +137,7 @@ def wait_notify(careful: bool = False) -> Program:
 def blocking_queue(
     producers: int = 1, consumers: int = 2, items: int = 2, capacity: int = 1, one_condition: bool = False
 ) -> Program:
-    """A bounded queue made of a lock and two conditions; with `one_condition` a wake-up can reach the wrong one."""
+    """A bounded queue of a lock and two conditions. With `one_condition`, a notification can wake the wrong thread."""
     full, empty = ("changed", "changed") if one_condition else ("not_full", "not_empty")
 
     def producer() -> Steps:
@@ -170,7 +174,7 @@ def blocking_queue(
 
 
 def readers_writers(readers: int = 2, writers: int = 2) -> Program:
-    """Readers share, a writer is alone: a count of readers under a lock, and a condition for the writers."""
+    """Readers share, a writer is alone: a reader count under a lock, and one condition."""
 
     def reader() -> Steps:
         yield acquire("lock")
@@ -207,7 +211,7 @@ def readers_writers(readers: int = 2, writers: int = 2) -> Program:
 
 
 def pipeline(items: int = 2, capacity: int = 1) -> Program:
-    """A ready-made queue between two threads."""
+    """A producer and a consumer around a ready-made queue."""
 
     def producer() -> Steps:
         for item in range(1, items + 1):

@@ -1,10 +1,9 @@
-"""The same programs on real threads: the pump takes each operation to a real variable, lock or queue.
+"""Run programs on real threads: each operation is done on a real variable, lock or queue.
 
-What the interpreter makes atomic by accident: CPython hands over between threads only at certain
-instructions (since 3.10 at backward jumps and at the start of calls), so a bare `counter += 1` in a loop of its
-own loses nothing there, although nothing in the language promises it. Here reading and writing are two
-operations with calls between them, as they are in any program larger than one line: a hand-over may come
-between them, and does, more often the shorter the interpreter's switch interval is.
+CPython makes some things atomic by accident. It switches threads only at certain instructions (since 3.10 at backward
+jumps and at the start of calls), so a bare `counter += 1` in a loop loses no update, although the language does not
+promise that. Here a read and a write are two operations with calls between them, as in any larger program. A thread
+switch can come between them, and it does so more often the shorter the switch interval of the interpreter is.
 """
 
 from __future__ import annotations
@@ -39,15 +38,15 @@ from vez.threads.operations import (
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """A run on real threads."""
+    """Result of a run on real threads."""
 
     variables: dict[str, Any]
     seconds: float
     finished: bool
-    """False where some threads were still blocked when the patience was over."""
+    """False if threads were still blocked after `patience_s`."""
     blocked: tuple[str, ...] = ()
     failure: BaseException | None = None
-    """What a thread raised, with its traceback."""
+    """The first exception that a thread raised, with its traceback."""
 
 
 class _Shared:
@@ -101,7 +100,7 @@ class _Shared:
         return self.queues[operation.name].get()
 
     def handlers(self) -> dict[type[Operation], Callable[[Any], Any]]:
-        """What to do for each kind of operation."""
+        """The method for each kind of operation."""
         return {
             Read: self.read, Write: self.write, Add: self.add, Acquire: self.acquire, Release: self.release,
             Wait: self.wait, Notify: self.notify, NotifyAll: self.notify_all, Put: self.put, Get: self.get,
@@ -109,9 +108,9 @@ class _Shared:
 
 
 def run(program: Program, *, switch_us: float | None = None, patience_s: float = 30.0) -> Outcome:
-    """Run a program on real threads. A deadlock is real too: its threads are left behind as daemons.
+    """Run a program on real threads. After a deadlock its blocked threads remain as daemon threads.
 
-    They start together, so that the first is not done before the last begins.
+    All threads start together; otherwise the first could end before the last begins.
     """
     shared = _Shared(program)
     handlers = shared.handlers()
@@ -155,7 +154,7 @@ def run(program: Program, *, switch_us: float | None = None, patience_s: float =
 
 
 def bare_increments(threads: int, rounds: int, *, switch_us: float | None = None) -> Outcome:
-    """`counter += 1` in a loop with nothing else in it: what the interpreter makes atomic by accident."""
+    """Run a bare `counter += 1` in a loop, which CPython makes atomic by accident."""
     counter = 0
 
     def worker() -> None:

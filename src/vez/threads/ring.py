@@ -1,4 +1,6 @@
-"""A ring of threads: a message goes round, and everybody turns one lower-case letter up, until none is left."""
+"""A ring of threads: a message goes round, and each thread makes one lower-case letter upper case, until none is left.
+
+An exercise of Camargos, Concorrência (docs/sources.md)."""
 
 from __future__ import annotations
 
@@ -14,18 +16,18 @@ from vez.errors import Misuse
 
 
 class Lap(msgspec.Struct, frozen=True):
-    """How the message went."""
+    """Result of a run."""
 
     sent: str
     received: str
     hops: int
     turned: dict[int, int]
-    """How many letters each thread turned up, by its number."""
+    """How many letters each thread changed, by thread number."""
     seconds: float
 
 
 def ring(threads: int = 30, letters: int = 80, seed: int = 0) -> Lap:
-    """Send a random message round until all its letters are upper case."""
+    """Send a random message round the ring until all its letters are upper case."""
     if threads < 1 or letters < 1:
         raise Misuse(f"a ring needs threads and letters, found {threads} and {letters}")
     chance = Random(seed)

@@ -1,4 +1,4 @@
-"""The counts, bounds and means that the papers and the seeds state for elections on rings."""
+"""The counts, bounds and means that the papers and the course notes state for elections on rings."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_franklin_at_most_half_stay_active_each_round(elect: Elections) -> None:
 
 
 def test_franklin_six_processes_in_three_rounds(elect: Elections) -> None:
-    """Seed 002: half are out after round 1, one is left after round 2, and round 3 tells it so."""
+    """GBC074 slides, "Algoritmo de Franklin": half are out after round 1, one is left after round 2, and round 3 tells it so."""
     run = elect("franklin", ids=(6, 1, 5, 2, 4, 3))
     passive = [event.process for event in statuses(run) if event.text == "passive"]
     assert sorted(passive[:3]) == [1, 2, 3]

@@ -1,13 +1,13 @@
-"""The comparison for leader election, measured in the simulator.
+"""Comparison of leader election algorithms, measured in the simulator.
 
-Messages include the announcement, and probes to the dead; messages to oneself are not counted. Where an algorithm
-never falls silent (heartbeats, groups that look around), messages count until everybody has its leader.
+Messages include the announcement and probes to dead processes, but not messages to oneself. If an algorithm never
+falls silent (heartbeats, groups that look for others), messages count until every process names its leader.
 
     one starter   each process in turn, on several arrangements of the identifiers
-    all start     at once, on many arrangements: rings and graphs care for the order
-    after a crash the leader stops; where no detector wakes the others, the smallest of them is asked to elect
+    all start     at once, on many arrangements: on rings and graphs the order matters
+    after a crash the leader stops; if no detector wakes the others, the smallest of them is asked to elect
     loss          a tenth of all messages is lost, several seeds
-    partition     two halves from the start, healed later: how many lead at once in the meantime
+    partition     two halves from the start, healed later: how many lead at the same time before that
 """
 
 from __future__ import annotations
@@ -43,32 +43,32 @@ METRICS = (
     Metric("leaders", "leaders", "how many led at once when all started"),
     Metric("crash_messages", "after crash", "messages of the next election, when the leader has stopped"),
     Metric("crash_time", "time after", "message times from the crash until the last process names a live leader"),
-    Metric("loss", "with loss", "runs that ended with one leader for all although a tenth of the messages was lost"),
-    Metric("partition", "partition", "how many led at once while two halves could not hear each other"),
+    Metric("loss", "with loss", "runs that ended with one leader for all, with a tenth of the messages lost"),
+    Metric("partition", "partition", "how many led at once during a partition into two halves"),
 )
 LEGEND = (
     "N processes, H the harmonic number, m edges of the graph (a ring with chords). Time is in messages of 1 ms; "
-    "detectors speak after 2 ms"
+    "detectors report after 2 ms"
 )
 GROWTH_TITLE = "Messages of an election, all starting, on random arrangements"
 GROWTH_UNIT = "messages"
 GROWTH_NS = (4, 16, 64, 256, 1_000, 3_000, 10_000)
 MOST_ON_RINGS, MOST_WATCHED = 3_000_000, 200_000
-"""Messages of one run, beyond which a curve ends: rings run without a trace, the others are watched."""
+"""A curve ends beyond this many messages per run. Rings run without a trace, so they may take more."""
 MOST_ARRANGEMENTS, LEAST_ARRANGEMENTS = 60, 6
 PROCESSES_TO_SEE = 600
-"""Arrangements times processes, about, for one figure."""
+"""Approximate product of arrangements and processes for one figure."""
 RUNS = 20
 FEW = 12
-"""Up to so many processes, each of them starts alone once; of more, some."""
+"""Up to this many processes, each starts alone once; of more, a selection."""
 SETTLED_MS = 400.0
-"""Some do not start before a patience of some tens of ms is over."""
+"""Some algorithms start only after a timeout of tens of milliseconds."""
 MOST_EVENTS = 5_000_000
 GROWTH_SEEDS = 3
 DETECTION_MS = 2.0
-"""How long after a cut, or its healing, detectors speak: as after a crash."""
+"""Time after a partition begins or heals until detectors report it, as after a crash."""
 SOON_MS = 120.0
-"""Where everybody hears everybody directly, all is over by then, however many they are."""
+"""On a complete network every election has ended by then, for any number of processes."""
 
 
 def names() -> list[str]:
@@ -86,7 +86,7 @@ def compare(name: str, n: int) -> Row:
 
 
 def growth(name: str, ns: Iterable[int], step: Callable[[str], None] = lambda words: None) -> list[tuple[int, float]]:
-    """The mean number of messages when all start, for growing N, up to the first that would take unduly long."""
+    """Mean number of messages when all start, for growing N, until a size would take too long."""
     found: list[tuple[int, float]] = []
     stuck = False
     for n in ns:
@@ -105,7 +105,7 @@ def growth(name: str, ns: Iterable[int], step: Callable[[str], None] = lambda wo
 
 
 def _foreseen(found: list[tuple[int, float]], n: int) -> float:
-    """How many messages the next size will take, if they go on growing as between the last two."""
+    """Estimated messages of the next size, extrapolated from the last two."""
     if len(found) < 2:
         return 0.0
     (before, few), (last, many) = found[-2:]
@@ -114,7 +114,7 @@ def _foreseen(found: list[tuple[int, float]], n: int) -> float:
 
 
 class _Scenes:
-    """The runs of one election with so many processes."""
+    """The runs of one election with n processes."""
 
     def __init__(self, name: str, n: int) -> None:
         algorithm = find(name)
@@ -138,16 +138,16 @@ class _Scenes:
 
     @property
     def on_ring(self) -> bool:
-        """Whether the processes stand in a ring, whose elections fall silent by themselves."""
+        """True if the topology is a ring. Elections on rings fall silent by themselves."""
         return "ring" in self.algorithm.topology.name
 
     @property
     def on_graph(self) -> bool:
-        """Whether the algorithm takes any connected graph."""
+        """True if the algorithm runs on any connected graph."""
         return self.algorithm.topology in (Graph, Grid)
 
     def count(self, ids: tuple[int, ...]) -> int | None:
-        """The messages when all start; None if that does not come to an end in reasonable time."""
+        """Messages when all start; None if the run does not end within the limits."""
         if self.on_ring:
             sized = {"size": self.n} if "size" in marked(self.algorithm, PARAMETER) else {}
             limits: dict[str, Any] = {"max_events": MOST_EVENTS, "until_ms": 1e9}
@@ -159,7 +159,7 @@ class _Scenes:
         return self.messages(trace) if done else None
 
     def arrangements(self, random: int) -> list[tuple[int, ...]]:
-        """Rising, falling, and so many by chance; only rings and graphs care."""
+        """Ascending, descending and `random` random orders; only one order unless on a ring or graph."""
         rising = tuple(range(1, self.n + 1))
         if not self.on_ring and not self.on_graph:
             return [rising]
@@ -174,14 +174,14 @@ class _Scenes:
 
     @cached_property
     def together(self) -> list[Trace]:
-        """All start at once, on every arrangement tried; without arrangements, over seeds."""
+        """Traces in which all start at once: one per arrangement, or one per seed if there is one arrangement."""
         orders = self.arrangements(max(LEAST_ARRANGEMENTS, min(MOST_ARRANGEMENTS, PROCESSES_TO_SEE // self.n)))
         if len(orders) > 1:
             return [self.trace(ids=ids, seed=seed) for seed, ids in enumerate(orders)]
         return [self.trace(seed=seed, until_ms=self.soon_ms) for seed in range(LEAST_ARRANGEMENTS)]
 
     def messages(self, trace: Trace, since: int = 0) -> int:
-        """How many were sent; of those who never fall silent, until the last one had its leader."""
+        """Messages sent; until the last process named its leader if the run does not fall silent."""
         until = trace.header.ended_at if trace.header.end == "quiet" else _last_word(trace)
         sent = (event for event in trace.events if isinstance(event, Sent) and event.to != event.process)
         return sum(since <= event.at <= until for event in sent)
@@ -211,7 +211,7 @@ class _Scenes:
         }
 
     def rounds(self) -> Figure:
-        """Of all that started together; where only chance bounds them, the claim is on their mean."""
+        """Rounds of the runs in which all start. If they are unbounded, the claim is on their mean."""
         counts = [rounds(self.name, trace) for trace in self.together]
         values = [float(count) for count in counts if count is not None]
         claim, mean_claim = self.formulas.rounds, self.formulas.mean_rounds
@@ -223,7 +223,7 @@ class _Scenes:
         return replace(found, claim=mean.claim, passed=mean.passed, remark=remark)
 
     def crash(self) -> dict[str, Figure]:
-        """The leader stops after all is settled; does somebody live lead all in the end?"""
+        """The leader crashes after the election; measures the next one, if all agree on a live leader."""
         claims = {"crash_messages": self.formulas.crash_messages, "crash_time": self.formulas.crash_time}
         old = leader(History(self.trace()))
         if old is None:
@@ -231,7 +231,7 @@ class _Scenes:
         at_ms = self.settled_ms / 2
         smallest = 2 if old == 1 else 1
         everybody = tuple(Elect(process=process) for process in range(1, self.n + 1))
-        for asked in ((), (Elect(process=smallest, at_ms=at_ms + 5),)):  # if no detector wakes them, somebody asks
+        for asked in ((), (Elect(process=smallest, at_ms=at_ms + 5),)):  # if no detector wakes them, ask one process
             trace = self.trace(crash=(Crash(process=old, at_ms=at_ms),), elect=everybody + asked)
             history = History(trace)
             if leader(history) not in (None, old) and uniqueness(history).status is not Status.BROKEN:
@@ -255,13 +255,13 @@ class _Scenes:
             good += not broken and self._done(history)
             sent += any(isinstance(event, Sent) for event in trace.events)
         if not sent:
-            return Figure(None)  # nothing was there to be lost: all the talking is the detector's
+            return Figure(None)  # no messages to lose: only the detector communicates
         remark = f"{good}/{self.runs}" + (f", two in {two}" if two else "")
         claim, passed = ("never two", not two) if self.bears else ("", None)
         return Figure(float(good), claim=claim, passed=passed, remark=remark)
 
     def partition(self) -> Figure:
-        """Two halves, the smaller identifiers and the larger, from the start on; detectors cannot see across either."""
+        """Two halves by identifier, partitioned from the start; detectors cannot see across either."""
         half = tuple(range(1, self.n // 2 + 1))
         rest = tuple(range(self.n // 2 + 1, self.n + 1))
         healed_ms = self.settled_ms / 2
@@ -282,18 +282,18 @@ class _Scenes:
 
     @property
     def bears(self) -> bool:
-        """Whether loss and partitions are within what the algorithm promises to bear."""
+        """True if the algorithm promises to tolerate loss and partitions."""
         excluded = {Assumption.RELIABLE, Assumption.PERFECT_DETECTOR} & set(self.algorithm.assumes)
         return not excluded and Property.UNIQUENESS in self.algorithm.guarantees
 
     @property
     def only_detector(self) -> bool:
-        """Whether a perfect detector is relied on instead of channels: a cut then shows only in its mistakes."""
+        """True if the algorithm sends no messages. A partition then shows only as wrong suspicions of its detector."""
         assumes = self.algorithm.assumes
         return Assumption.PERFECT_DETECTOR in assumes and Assumption.RELIABLE not in assumes
 
     def _done(self, history: History) -> bool:
-        """One leads; and all name it, where the algorithm promises that they will."""
+        """True if there is one leader, named by all processes if the algorithm promises agreement."""
         if Property.AGREEMENT in self.algorithm.guarantees:
             return leader(history) is not None
         return bool(history.reigns)
@@ -304,7 +304,7 @@ def _last_word(trace: Trace) -> int:
 
 
 def _at_once(history: History) -> int:
-    """The largest number of processes that took themselves for the leader at one moment."""
+    """The largest number of processes that led at the same time."""
     changes = sorted(
         [(reign.start_index, 1) for reign in history.reigns] + [(reign.end_index, -1) for reign in history.reigns]
     )

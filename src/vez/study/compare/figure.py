@@ -1,4 +1,4 @@
-"""Figure: something measured, beside what the papers say of it."""
+"""Figure: a measured value beside the claim of the papers."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ TOLERANCE = 1e-6
 
 
 class Claim(msgspec.Struct, frozen=True):
-    """What a formula says for N processes: no less than `low`, no more than `high`."""
+    """The bounds of a formula for N processes: at least `low`, at most `high`."""
 
     text: str
     low: Bound
     high: Bound
 
     def admits(self, n: int, least: float, most: float) -> bool:
-        """Whether everything from the least to the most that was measured is as claimed."""
+        """True if all measured values lie within the bounds."""
         return least >= self.low(n) - TOLERANCE and most <= self.high(n) + TOLERANCE
 
 
@@ -35,18 +35,18 @@ class Figure(msgspec.Struct, frozen=True):
     """One measured figure."""
 
     value: float | None
-    """The mean; None where there was nothing to measure."""
+    """The mean; None if nothing was measured."""
     least: float | None = None
     most: float | None = None
     claim: str = ""
     passed: bool | None = None
-    """None where nothing is claimed, or nothing could be measured and nothing was promised."""
+    """None if there is no claim, or if nothing could be measured and nothing was guaranteed."""
     remark: str = ""
-    """Words that say more than the number."""
+    """Text to show instead of the number."""
 
     @property
     def text(self) -> str:
-        """The figure for people: one number, or the range where that says more."""
+        """The figure as text: one number, or the range."""
         if self.value is None or self.remark:
             return self.remark or "–"
         if self.least is not None and self.most is not None and short(self.least) != short(self.most):
@@ -55,7 +55,7 @@ class Figure(msgspec.Struct, frozen=True):
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One algorithm with so many processes."""
+    """All figures of one algorithm with n processes."""
 
     algorithm: str
     n: int
@@ -63,7 +63,7 @@ class Row(msgspec.Struct, frozen=True):
 
     @property
     def passed(self) -> bool:
-        """No figure contradicts its formula."""
+        """True if no figure contradicts its formula."""
         return all(figure.passed is not False for figure in self.figures.values())
 
 
@@ -74,12 +74,12 @@ def exactly(text: str, value: Bound | float) -> Claim:
 
 
 def between(text: str, low: Bound | float, high: Bound | float = math.inf) -> Claim:
-    """A formula with bounds; without an upper one it is unbounded."""
+    """A formula with bounds; without `high` there is no upper bound."""
     return Claim(text, _bound(low), _bound(high))
 
 
 def figure(values: list[float], claim: Claim | None, n: int, *, mean_only: bool = False, remark: str = "") -> Figure:
-    """Measured values beside a claim, which all of them must keep (or their mean, where it speaks of that)."""
+    """Measured values beside a claim. All values must keep it, or only their mean with `mean_only`."""
     if not values:
         return Figure(None, claim=claim.text if claim else "", remark=remark)
     mean = math.fsum(values) / len(values)
@@ -94,7 +94,7 @@ def short(value: float) -> str:
 
 
 def spread(items: tuple[int, ...], most: int) -> list[int]:
-    """At most so many of them, evenly spread, the first and the last among them."""
+    """At most `most` of the values, evenly spread, with the first and the last."""
     if len(items) <= most:
         return list(items)
     return [items[round(k * (len(items) - 1) / (most - 1))] for k in range(most)]

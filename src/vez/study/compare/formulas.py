@@ -1,7 +1,7 @@
-"""What the papers say that each algorithm costs and tolerates, as functions of N, the number of processes.
+"""Cost and fault tolerance of each algorithm according to the papers, as functions of N, the number of processes.
 
-Delays are in message times. Messages to oneself are not counted. Where a star or a quorum has coordinators,
-they are among the N. An algorithm that is not listed is measured without formulas.
+Delays are in message times. Messages to oneself are not counted. The coordinators of a star or a quorum are among
+the N. An algorithm that is not listed is measured without formulas.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from vez.core.voting import voting_set
 from vez.study.compare.figure import Bound, Claim, between, exactly
 
 COORDINATORS = 3
-"""Of `quorum` and `quorum-retry`, unless a scenario says otherwise; 2 of them are a quorum."""
+"""Default number of coordinators of `quorum` and `quorum-retry`; 2 of them are a quorum."""
 INSIDE_MS = 1.0
-"""How long everybody stays inside when the rate of entries is measured."""
+"""Length of each stay when the rate of entries is measured."""
 
 
 class MutexFormulas(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,7 +35,7 @@ class MutexFormulas(msgspec.Struct, frozen=True, kw_only=True):
     any_crashes: Claim | None = None
     inside_crash: Claim | None = None
     for_long_stays: dict[str, Any] = {}
-    """Parameters with which the algorithm bears a long stay, for measuring hand-overs."""
+    """Parameters with which the algorithm allows long stays, for measuring the synchronization delay."""
 
 
 def _rate(delay: float) -> float:
@@ -43,13 +43,13 @@ def _rate(delay: float) -> float:
 
 
 def depth(n: int) -> int:
-    """Of the binary heap in which `raymond` stands, from its last process to the root."""
+    """Depth of the binary heap that `raymond` uses as its tree."""
     return n.bit_length() - 1
 
 
 @cache
 def _voters(n: int) -> tuple[int, int, int]:
-    """The least, the most and the last voting set of the grid."""
+    """Size of the smallest, the largest and the last voting set of the grid."""
     ids = tuple(range(1, n + 1))
     sizes = [len(voting_set(process, ids)) for process in ids]
     return min(sizes), max(sizes), sizes[-1]
@@ -102,7 +102,7 @@ MUTEX: dict[str, MutexFormulas] = {
     ),
     "token-ring": MutexFormulas(
         idle_messages=between("1 to ∞", 1),
-        full_messages=between("1", 1, lambda n: 1 + 1 / n),  # and the first lap's first step
+        full_messages=between("1", 1, lambda n: 1 + 1 / n),  # plus the first hop of the first lap
         client_delay=between("0 to N", 0, lambda n: n),
         synchronization_delay=between("1 to N", 1, lambda n: n),
         entries_per_ms=exactly("1/(1+1)", _rate(1)),
@@ -184,19 +184,19 @@ MUTEX: dict[str, MutexFormulas] = {
 
 
 def mutex_formulas(name: str) -> MutexFormulas:
-    """The claims on an algorithm; none where nobody wrote them down."""
+    """The claims on an algorithm; empty if none are listed."""
     return MUTEX.get(name, MutexFormulas())
 
 
 class ElectionFormulas(msgspec.Struct, frozen=True, kw_only=True):
-    """The claims on one election. Messages are with the announcement."""
+    """The claims on one election. Messages include the announcement."""
 
     one_starter: Claim | None = None
     all_start: Claim | None = None
     mean: Claim | None = None
     rounds: Claim | None = None
     mean_rounds: Claim | None = None
-    """Where luck alone ends them, so that no number of rounds is the largest."""
+    """For algorithms whose number of rounds is random and unbounded."""
     time: Claim | None = None
     size: Claim | None = None
     leaders: Claim | None = exactly("1", 1)
@@ -210,7 +210,7 @@ def harmonic(n: int) -> float:
 
 
 def graph_edges(n: int) -> tuple[tuple[int, int], ...]:
-    """The graph on which elections for graphs are compared: a ring, and a chord across it from every third."""
+    """The graph for comparing elections on graphs: a ring with a chord from every third process."""
     ring = [(k, k % n + 1) for k in range(1, n + 1)]
     chords = [(k, (k + n // 2 - 1) % n + 1) for k in range(1, n // 2 + 1, 3)] if n >= 6 else []
     return tuple((min(edge), max(edge)) for edge in (*ring, *chords))
@@ -221,7 +221,7 @@ def _log(n: int) -> int:
 
 
 def _both(text: str, low: Bound | float, high: Bound | float) -> dict[str, Claim]:
-    """The same for one starter and for all: whoever is not asked joins with the first message."""
+    """The same claim for one starter and for all: other processes join with their first message."""
     return {"one_starter": between(text, low, high), "all_start": between(text, low, high)}
 
 
@@ -292,5 +292,5 @@ ELECTION: dict[str, ElectionFormulas] = {
 
 
 def election_formulas(name: str) -> ElectionFormulas:
-    """The claims on an election; only that one leads where nobody wrote more down."""
+    """The claims on an election; only "one leader" if none are listed."""
     return ELECTION.get(name, ElectionFormulas())

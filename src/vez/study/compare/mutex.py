@@ -2,11 +2,11 @@
 
 Five scenes, each with message delays of 1 ms where a formula is to be met:
 
-    idle        one after another, nobody else wants: messages and client delay
-    full        everybody always wants: messages, rate of entries, load
-    hand-over   one is inside, another waits: synchronization delay
-    contention  as full, with random delays and several seeds: who overtakes, and what breaks
-    crashes     one idle process (then every two, …) stops before somebody asks; one stops inside
+    idle        one process after another, no contention: messages and client delay
+    full        every process always wants in: messages, rate of entries, load
+    hand-over   one process is inside, another waits: synchronization delay
+    contention  as full, with random delays and several seeds: bypasses and broken properties
+    crashes     one idle process (then every two, …) crashes before a request; one crashes inside
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from vez.study.compare.figure import Figure, Metric, Row, figure, spread
 from vez.study.compare.formulas import INSIDE_MS, MutexFormulas, mutex_formulas
 
 METRICS = (
-    Metric("idle_messages", "messages idle", "messages per entry when nobody else wants in"),
-    Metric("full_messages", "messages full", "messages per entry when everybody always wants in"),
-    Metric("client_delay", "client delay", "message times from the wish to the entry when nobody else wants in"),
-    Metric("synchronization_delay", "sync. delay", "message times from one's leaving to the entry of one who waits"),
-    Metric("entries_per_ms", "entry rate", "entries per message time when everybody wants in and stays for one"),
+    Metric("idle_messages", "messages idle", "messages per entry without contention"),
+    Metric("full_messages", "messages full", "messages per entry when every process always wants in"),
+    Metric("client_delay", "client delay", "message times from the request to the entry without contention"),
+    Metric("synchronization_delay", "sync. delay", "message times from an exit to the entry of a waiting process"),
+    Metric("entries_per_ms", "entry rate", "entries per message time when every process wants in and stays for one"),
     Metric("load", "largest load", "share of all messages that the busiest process sends or receives"),
-    Metric("bypasses", "bypasses", "how many who wanted later got in earlier, at most, with random delays"),
+    Metric("bypasses", "bypasses", "largest number of later requests served before an earlier one, with random delays"),
     Metric("contention", "breaks", "what broke under contention with random delays"),
-    Metric("idle_crashes", "idle crashes", "for how many others one process gets in although that one has stopped"),
-    Metric("any_crashes", "any crashes", "how many others may have stopped, whichever they are"),
-    Metric("inside_crash", "crash inside", "whether others get in after one stopped inside"),
+    Metric("idle_crashes", "idle crashes", "number of other processes whose crash still lets a process get in"),
+    Metric("any_crashes", "any crashes", "how many others may have crashed, whichever they are"),
+    Metric("inside_crash", "crash inside", "whether others get in after one crashed inside"),
 )
 GROWTH_TITLE = "Messages per entry, everybody wanting in"
 GROWTH_UNIT = "messages per entry"
@@ -49,22 +49,22 @@ LEGEND = (
     "D the diameter of the tree"
 )
 SAMPLE = 8
-"""Processes, or pairs of them, that stand for all where each costs a run."""
+"""Number of processes, or pairs, that are sampled where each costs a run."""
 MOST_SEEDS = 20
 MESSAGES_TO_SEE = 20_000
-"""About as many messages are recorded for one figure; at least two seeds, whatever they take."""
+"""Approximate number of messages recorded for one figure; at least two seeds in any case."""
 MOST_SETS = 40
 BROKEN = (
     (Property.EXCLUSION, "two inside"),
     (Property.DEADLOCK_FREEDOM, "deadlock"),
     (Property.STARVATION_FREEDOM, "starving"),
 )
-"""The worst first: what a cell says when several broke."""
+"""The worst first: a cell names the first of these that is broken."""
 MOST_EVENTS = 20_000_000
 ENOUGH_ENTRIES = 100
-"""So that the few messages after the last entry do not show."""
+"""Enough entries that the few messages after the last one do not matter."""
 UNDULY = 10
-"""Message times for each entry; three are enough for all who queue."""
+"""Limit of message times per entry; algorithms with a queue need at most three."""
 
 
 def names() -> list[str]:
@@ -83,7 +83,7 @@ def compare(name: str, n: int) -> Row:
 
 
 def growth(name: str, ns: Iterable[int], step: Callable[[str], None] = lambda words: None) -> list[tuple[int, float]]:
-    """Messages per entry under full contention for growing N, up to the first that takes unduly long."""
+    """Messages per entry under full contention, for growing N, until a size takes too long."""
     found: list[tuple[int, float]] = []
     stuck = False
     for n in ns:
@@ -101,7 +101,7 @@ def growth(name: str, ns: Iterable[int], step: Callable[[str], None] = lambda wo
 
 
 class _Scenes:
-    """The runs of one algorithm with so many processes."""
+    """The runs of one algorithm with n processes."""
 
     def __init__(self, name: str, n: int) -> None:
         algorithm = find(name)
@@ -122,7 +122,7 @@ class _Scenes:
         return trace
 
     def idle(self) -> dict[str, Figure]:
-        """One after another, with time for every message to settle in between."""
+        """One process after another, with time for all messages to arrive in between."""
         gap = 10.0 + 4 * self.n
         who = spread(self.contenders, SAMPLE)
         wants = tuple(Want(process=p, at_ms=gap * (1 + k), inside_ms=INSIDE_MS) for k, p in enumerate(who))
@@ -136,13 +136,13 @@ class _Scenes:
         }
 
     def saturated(self, rounds: int = 0) -> Scenario:
-        """Everybody wants in, and again as soon as it is out, three times where that is no great work."""
+        """Every process wants in, again as soon as it is out: three times, or once for many processes."""
         rounds = rounds or (3 if self.n <= 32 else 1)
         work = Workload(requests=rounds, think_ms=0, inside_ms=INSIDE_MS)
         return self.scenario(workload=work, until_ms=200.0 + 50 * self.n * rounds, max_events=MOST_EVENTS)
 
     def full(self) -> dict[str, Figure]:
-        """Messages, rate and load, or the word that they got stuck."""
+        """Messages, rate and load under full contention, or "stuck"."""
         trace = self.trace(self.saturated())
         history = History(trace)
         stuck = any(not stay.served for stay in history.stays)
@@ -157,7 +157,7 @@ class _Scenes:
                 for name, claim in claims.items()
             }
         last = max(stay.left_at or 0 for stay in history.stays)
-        sent = [message for message in _messages(trace) if message.at <= last]  # a token may turn on
+        sent = [message for message in _messages(trace) if message.at <= last]  # a token may go on circulating
         entered = sorted(stay.entered_at or 0 for stay in history.stays)
         span = (entered[-1] - entered[0]) / trace.header.message_us
         values = {
@@ -168,7 +168,7 @@ class _Scenes:
         return {name: figure([values[name]], getattr(self.formulas, name), self.n) for name in names}
 
     def hand_overs(self) -> list[float]:
-        """One is inside for a while, another asks and waits; how long after the leaving it gets in."""
+        """One process is inside, another waits: the delays from the exit to the entry."""
         delays = []
         lead = 10.0 + 4 * self.n
         around = spread(self.contenders, SAMPLE // 2)
@@ -182,7 +182,7 @@ class _Scenes:
         return delays
 
     def contention(self) -> dict[str, Figure]:
-        """Random delays: bypasses, and every guarantee that broke."""
+        """Random delays: bypasses, and the worst property that broke."""
         worst: list[float] = []
         broken: Counter[str] = Counter()
         judges = (exclusion, deadlock_freedom, starvation_freedom)
@@ -205,7 +205,7 @@ class _Scenes:
         }
 
     def crashes(self) -> dict[str, Figure]:
-        """Who may stop, found by stopping them."""
+        """How many processes may crash, found by crashing them."""
         asker = self.contenders[-1]
         others = [process for process in self.ids if process != asker]
         survived = sum(self._served(asker, (victim,)) for victim in others)
@@ -213,7 +213,7 @@ class _Scenes:
         def too_many(size: int) -> bool:
             return not all(self._served(asker, victims) for victims in islice(combinations(others, size), MOST_SETS))
 
-        # By halving: who survives so many crashes survives fewer.
+        # By bisection: an algorithm that survives a number of crashes survives fewer.
         sizes = range(2, len(others) + 1)
         most = 1 + bisect_left(sizes, True, key=too_many) if survived == len(others) else 0
         inside = self._after_crash_inside()
@@ -224,7 +224,7 @@ class _Scenes:
         }
 
     def _served(self, asker: int, victims: tuple[int, ...]) -> bool:
-        """Whether one gets in after others stopped while nothing was going on."""
+        """True if `asker` gets in after the victims crashed while idle."""
         calm = 20.0 + 3 * self.n
         crashes = tuple(Crash(process=victim, at_ms=5) for victim in victims)
         wants = (Want(process=asker, at_ms=calm, inside_ms=INSIDE_MS),)
@@ -232,13 +232,13 @@ class _Scenes:
         return simulate(scenario, self.algorithm, record=False).all_served
 
     def _after_crash_inside(self) -> bool:
-        """Whether another gets in after one stopped while inside."""
+        """True if another process gets in after one crashed inside."""
         first, second = self.contenders[0], self.contenders[-1]
         if first == second:
             return False
         calm = 20.0 + 3 * self.n
         wants = (Want(process=first, inside_ms=8 * calm), Want(process=second, at_ms=2 * calm))
-        # Whoever is first inside stays for long; it stops while it is.
+        # The first process stays long, and crashes during its stay.
         crash = (Crash(process=first, at_ms=calm + 5),)
         long = {name: 2 * calm for name in self.formulas.for_long_stays if name == "lease_ms"}
         trace = self.trace(self.scenario(want=wants, crash=crash, until_ms=8 * calm, parameters=long))

@@ -2,8 +2,8 @@
 
 franklin, itai-rodeh, yoyo   the largest round that a message carries; they count from 1
 tournament                   the largest phase that a probe carries, and one: phases count from 0
-dolev-klawe-rodeh            messages carry no phase, but in each phase every process sends one `First`, its own or
-                             another's: the most that one process sent
+dolev-klawe-rodeh            messages carry no phase, but in each phase every process sends or forwards one `First`:
+                             the largest number that one process sent
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from vez.core.trace import Sent, Trace
 
 
 def rounds(name: str, trace: Trace) -> int | None:
-    """The rounds of a run, the last one, in which only the leader is left, among them; None: it has no rounds."""
+    """Number of rounds, with the last one, in which only the leader is left; None if the algorithm has no rounds."""
     count = _COUNTS.get(name)
     return None if count is None else count([event for event in trace.events if isinstance(event, Sent)])
 

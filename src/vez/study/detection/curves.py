@@ -1,7 +1,7 @@
-"""The choice that every failure detector offers: notice sooner, or be wrong less often.
+"""The trade-off of every failure detector: detect sooner, or make fewer mistakes.
 
-Each detector's knob (timeout, first timeout, threshold) is turned, and what came of it is a point: how long a
-crash goes unnoticed, and how often the living are suspected.
+The setting of each detector (timeout, first timeout, threshold) is varied. Each value gives one point: the detection
+time of a crash, and how often a live process is suspected.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ THRESHOLDS = (0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 12.0)
 
 
 class Curve(msgspec.Struct, frozen=True):
-    """One detector under one condition, its knob turned."""
+    """One detector under one condition, over all values of its setting."""
 
     detector: str
     condition: str
@@ -35,7 +35,7 @@ def curves(
     seed: int = 0,
     progress: Callable[[], None] = lambda: None,
 ) -> list[Curve]:
-    """All curves of all conditions."""
+    """The curves of all detectors under all conditions."""
     found = []
     for condition in conditions:
         for candidate in candidates(settings):
@@ -48,7 +48,7 @@ def curves(
 
 
 def settings_of(candidate: Candidate) -> Iterator[Candidate]:
-    """The candidate with its knob at each position."""
+    """Yield the candidate with each value of its setting."""
     for position, threshold in enumerate(THRESHOLDS):
         if candidate.kind == "phi":
             change = {"threshold": threshold}
@@ -58,5 +58,5 @@ def settings_of(candidate: Candidate) -> Iterator[Candidate]:
 
 
 def count(conditions: Sequence[Condition], settings: Settings) -> int:
-    """How many points `curves` will compute."""
+    """Number of points that `curves` will compute."""
     return len(conditions) * len(candidates(settings)) * len(THRESHOLDS)

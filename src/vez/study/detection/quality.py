@@ -1,11 +1,11 @@
 """How good a failure detector is: the measures of Chen, Toueg and Aguilera (IEEE TC 51(5), 2002).
 
-One observer watches one target. While the target lives, every suspicion is a mistake: how often (mistake
-rate), for how long (mistake duration), and how likely a question at a random moment is answered rightly (query
-accuracy). When the target crashes: how long until it is suspected for good (detection time).
+One observer watches one target. While the target is alive, every suspicion is a mistake. Measured are how often
+(mistake rate), for how long (mistake duration), and the probability that the answer at a random time is right (query
+accuracy). After the target crashes: the time until it is suspected for good (detection time).
 
-A slow observer stands still now and then. When it goes on, it looks at its clock before it reads the heartbeats that
-have piled up, as in the simulator: it takes others for dead because it was not there itself.
+A slow observer is paused now and then. When it resumes, it looks at its clock before it reads the heartbeats that
+have arrived meanwhile, as in the simulator. So it suspects others because it was paused itself.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from vez.detectors import MONITORS, Monitor, Settings
 from vez.sim.delays import US, parse_delay
 
 WARM_UP = 120
-"""Heartbeats before the crash of a trial: more than the window of `phi` remembers by default."""
+"""Heartbeats before the crash of a trial: more than the default window of `phi`."""
 
 
 class Condition(msgspec.Struct, frozen=True):
-    """A world in which a detector has to do its work."""
+    """Network and observer under which a detector is measured."""
 
     name: str
     delay: str = "uniform(0.5, 1.5)"
     loss: float = 0.0
     pause_ms: float = 0.0
-    """How long the observer stands still at a time."""
+    """Length of each pause of the observer."""
     pause_every_ms: float = 1000.0
 
     def handled_ms(self, at_ms: float) -> float:
-        """When the observer attends to what happens at a time."""
+        """When the observer handles an event of this time."""
         if not self.pause_ms:
             return at_ms
         number, into = divmod(at_ms, self.pause_every_ms)
@@ -52,18 +52,18 @@ class Candidate(msgspec.Struct, frozen=True):
 
 
 class Quality(msgspec.Struct, frozen=True):
-    """What came of it."""
+    """Measured quality of a detector under a condition."""
 
     detector: str
     condition: str
     detection_ms: float
-    """Mean over the trials."""
+    """Mean over all trials."""
     slowest_detection_ms: float
     mistakes: int
     mistake_rate: float
     """Per second of the target's life."""
     mistake_ms: float | None
-    """Mean duration; None without mistakes."""
+    """Mean duration of a mistake; None without mistakes."""
     query_accuracy: float
     alive_ms: float
 
@@ -89,10 +89,10 @@ def candidates(settings: Settings) -> tuple[Candidate, ...]:
 
 
 def assess(candidate: Candidate, condition: Condition, *, beats: int, trials: int, seed: int = 0) -> Quality:
-    """Watch a long life, and then many deaths."""
+    """Measure mistakes over one long life, and detection time over many crashes."""
     interval = candidate.settings.interval_ms
     alive_ms = beats * interval
-    chance = Random(f"{seed}/{condition.name}/life")  # every detector meets the same arrivals
+    chance = Random(f"{seed}/{condition.name}/life")  # the same arrivals for every detector
     suspicions, _ = _watch(candidate, condition, arrivals(condition, interval, beats, chance))
     mistakes = [(start, min(end, alive_ms)) for start, end in suspicions if start < alive_ms]
     wrong_ms = sum(end - start for start, end in mistakes)
@@ -117,7 +117,7 @@ def assess(candidate: Candidate, condition: Condition, *, beats: int, trials: in
 
 
 def arrivals(condition: Condition, interval_ms: float, beats: int, chance: Random) -> list[float]:
-    """When the heartbeats that are not lost arrive, in that order."""
+    """Arrival times of the heartbeats that are not lost, ascending."""
     draw = parse_delay(condition.delay).sampler(chance)
     times = []
     for number in range(1, beats + 1):
@@ -128,7 +128,7 @@ def arrivals(condition: Condition, interval_ms: float, beats: int, chance: Rando
 
 
 def _watch(candidate: Candidate, condition: Condition, times: list[float]) -> tuple[list[tuple[float, float]], float]:
-    """The suspicions that were taken back, and the beginning of the one that was not."""
+    """The suspicions that ended, as (start, end), and the start of the last one, which did not."""
     monitor = candidate.monitor()
     suspicions = []
     for at_ms in times:

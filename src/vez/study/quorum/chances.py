@@ -1,16 +1,16 @@
-"""How likely two get in together when coordinators forget, and how likely nobody gets in.
+"""Probability that two are inside when coordinators forget, and that nobody can get in.
 
-The model, seed 000: n coordinators, a participant inside holds the permissions of m of them, and each
-coordinator independently restarts without memory with probability P while it is inside. A second
-participant finds n − m coordinators that never gave their permission away, and every one of the m that
-forgot; it needs m. So two are inside exactly if at least 2m − n of the m forget:
+The model (Camargos, Coordenação, "Quórum"): there are n coordinators, and a participant inside holds the permissions
+of m of them. While it is inside, each coordinator independently restarts without memory with probability P. A second
+participant can get the permissions of the other n − m coordinators, and of those of the m that forgot. It needs m. So
+two are inside exactly if at least 2m − n of the m forget:
 
     P_v = Σ_{k=2m−n}^{m} C(m,k) P^k (1−P)^{m−k}
 
-The seed speaks of "the intersection" of two quorums and then sums over any k of the m: the sum is over all
+The text speaks of "the intersection" of two quorums and then sums over any k of the m: the sum is over all
 second quorums that could form. For one given second quorum, which shares exactly 2m − n coordinators with the
-first, it is P^(2m−n); and where the first participant asked alone and holds all n permissions, at least m of
-n must forget. All three are computed, for the formula is the middle one.
+first, it is P^(2m−n). If the first participant asked alone and holds all n permissions, at least m of n must forget.
+All three are computed, because the formula is the middle one.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ MAX_N = 1000
 
 
 class QuorumRisk(msgspec.Struct, frozen=True):
-    """What a quorum of m of n costs and risks."""
+    """Risk and availability of a quorum of m of n."""
 
     n: int
     m: int
     overlap: int
-    """2m − n: how many any two quorums share at least."""
+    """2m − n: the least number of members that two quorums share."""
     violation: Fraction
     """P_v: at least 2m − n of the m who permitted forget."""
     given_pair: Fraction
@@ -48,18 +48,18 @@ class QuorumRisk(msgspec.Struct, frozen=True):
 
 
 def check_quorum(n: int, m: int | None = None) -> None:
-    """Refuse a quorum that is none."""
+    """Raise `Misuse` unless m of n is a quorum."""
     if not 1 <= n <= MAX_N:
         raise Misuse(f"n = {n} coordinators, expected 1 to {MAX_N}")
     if m is not None and not n // 2 < m <= n:
         raise Misuse(
-            f"m = {m} of n = {n} is no quorum: two such groups need not meet, or there are not so many",
+            f"m = {m} of n = {n} is not a quorum: two groups of m must share a member, and m must not exceed n",
             hint=f"expected m from {n // 2 + 1} to {n}",
         )
 
 
 def risk(n: int, m: int, forget: Fraction, down: Fraction) -> QuorumRisk:
-    """The exact chances of one quorum."""
+    """The exact probabilities of one quorum."""
     check_quorum(n, m)
     overlap = 2 * m - n
     return QuorumRisk(
@@ -74,7 +74,7 @@ def risk(n: int, m: int, forget: Fraction, down: Fraction) -> QuorumRisk:
 
 
 def over_m(n: int, forget: Fraction, down: Fraction, most: int = 64) -> list[QuorumRisk]:
-    """Every quorum of n coordinators; evenly thinned out where there are very many."""
+    """Every quorum size of n coordinators; an even selection if there are very many."""
     check_quorum(n)
     least = n // 2 + 1
     count = min(most, n - least + 1)
@@ -83,7 +83,7 @@ def over_m(n: int, forget: Fraction, down: Fraction, most: int = 64) -> list[Quo
 
 
 def smallest_m(n: int, forget: Fraction, want: Fraction) -> int | None:
-    """The smallest quorum whose chance of violation is not above the wanted one; None where even n fails.
+    """The smallest quorum whose P_v is not above the wanted one; None if even m = n fails.
 
     One more member raises the overlap by two and the number of those who forget by at most one, so P_v falls
     with m, and bisection finds the place.
@@ -102,7 +102,7 @@ def smallest_m(n: int, forget: Fraction, want: Fraction) -> int | None:
 
 
 def derivation(found: QuorumRisk, forget: str, down: str) -> list[str]:
-    """The formula in words, with the numbers of this quorum; the chances as the reader wrote them."""
+    """The formula in words, with the numbers of this quorum. `forget` and `down` are printed as the user wrote them."""
     n, m, k = found.n, found.m, found.overlap
     return [
         f"Somebody is inside with the permissions of {m} of the {n} coordinators. A second one needs {m} too: "

@@ -1,4 +1,4 @@
-"""Exact chances: rationals in and out, so that a chance of 4·10⁻⁴⁴ is neither 0 nor a rounding error."""
+"""Exact probabilities as rationals, so that 4·10⁻⁴⁴ is neither 0 nor a rounding error."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from vez.errors import BadData
 
 MAX_TEXT = 60
 MAX_DIGITS = 100
-"""Of a chance's denominator: sums of a thousand powers of it must stay quick."""
+"""Digits of a denominator: sums of a thousand powers of it must stay fast."""
 LEAST = f"1e-{MAX_DIGITS - 1}"
-"""The least chance but 0 with so few digits."""
+"""The smallest probability above 0 with this many digits."""
 MAX_POWER = MAX_DIGITS + 2 * MAX_TEXT
-"""Beyond it no digits before the `e`, and no divisor after it, bring a chance back within bounds."""
+"""Largest exponent accepted: beyond it no mantissa or divisor gives a probability within bounds."""
 _FORM = re.compile(r"^\s*(-?)(\d+(?:\.\d*)?|\.\d+)(?:e([+-]?\d+))?\s*(?:/\s*(\d+(?:\.\d*)?)\s*)?$", re.IGNORECASE)
 
 
 def parse_chance(text: str, what: str = "probability") -> Fraction:
-    """A chance exactly as written: `0.0001`, `1e-4` or `3/3600`."""
+    """Parse a probability exactly: `0.0001`, `1e-4` or `3/3600`."""
     hint = "write it as 0.0001, 1e-4 or 3/3600"
     if len(text) > MAX_TEXT:
         raise BadData(f"{what} {text[:MAX_TEXT]!r}… is longer than {MAX_TEXT} characters", hint=hint)
@@ -49,7 +49,7 @@ def parse_chance(text: str, what: str = "probability") -> Fraction:
 
 
 def at_least(least: int, trials: int, chance: Fraction) -> Fraction:
-    """The chance that at least so many of independent trials succeed, each with the same chance."""
+    """Probability of at least this many successes in independent trials."""
     if least <= 0:
         return Fraction(1)
     if least > trials or chance == 0:
@@ -60,14 +60,14 @@ def at_least(least: int, trials: int, chance: Fraction) -> Fraction:
     term = comb(trials, least) * success**least * failure ** (trials - least)
     total = term
     for k in range(least, trials):
-        # From C(n,k) s^k f^(n-k) to the next term; the division is exact, for both are whole numbers.
+        # From C(n,k) s^k f^(n-k) to the next term. The division is exact: both terms are integers.
         term = term * ((trials - k) * success) // ((k + 1) * failure)
         total += term
     return Fraction(total, chance.denominator**trials)
 
 
 def scientific(value: Fraction, digits: int = 2) -> str:
-    """A few digits and a power of ten, by whole numbers: `4.0e-44`. Only an impossible thing prints as 0."""
+    """A few digits and a power of ten, by integer arithmetic: `4.0e-44`. Only 0 prints as 0."""
     if value == 0:
         return "0"
     sign, value = ("-", -value) if value < 0 else ("", value)
@@ -81,7 +81,7 @@ def scientific(value: Fraction, digits: int = 2) -> str:
 
 
 def plain(value: Fraction) -> str:
-    """For people: `0.25` where that is short and close, scientific where it is small, `1` only for 1."""
+    """Readable form: `0.25` if that is short and close, scientific if small, `1` only for 1."""
     if value == 1 or value == 0:
         return str(value.numerator)
     if Fraction(1, 1000) <= value <= Fraction(999, 1000):
@@ -92,8 +92,8 @@ def plain(value: Fraction) -> str:
 
 
 def _exponent(value: Fraction) -> int:
-    """The power of ten of the first digit."""
-    guess = floor(log10(value.numerator) - log10(value.denominator))  # may be one off, just beside a power of ten
+    """Exponent of ten of the first digit."""
+    guess = floor(log10(value.numerator) - log10(value.denominator))  # may be off by one next to a power of ten
     if value >= Fraction(10) ** (guess + 1):
         return guess + 1
     return guess if value >= Fraction(10) ** guess else guess - 1

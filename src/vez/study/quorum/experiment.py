@@ -1,10 +1,10 @@
-"""The event of the formula, made to happen: the real `quorum` algorithm and coordinators that forget.
+"""Experiment: run the real `quorum` algorithm with coordinators that forget, and compare with the formula.
 
-One run: the first participant's request reaches coordinators 1 to m first, so it is inside with exactly m
-permissions. The second one's request reached the other n − m first and is still on its way to the m (slow
-messages, no other fault). Meanwhile each of the n coordinators restarts without memory with probability P. Then
-the second one's requests arrive, while the first is still inside. The judge of `exclusion` says whether two
-were inside; nothing else is looked at.
+One run: the request of the first participant reaches coordinators 1 to m first, so it is inside with exactly m
+permissions. The request of the second one reached the other n − m first and is still on its way to the m (slow
+messages, no other fault). Meanwhile each of the n coordinators restarts without memory with probability P. Then the
+requests of the second one arrive, while the first is still inside. Only the judge of `exclusion` decides whether two
+were inside.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from vez.study.quorum.interval import CONFIDENCE, clopper_pearson, wilson
 
 MAX_RUNS = 100_000
 SEEN = Fraction(1, 5)
-"""A violation in about every fifth run: often enough to be measured in a thousand."""
+"""Wanted rate of violations: one run in five, often enough to measure in a thousand runs."""
 CRASH_MS, RECOVER_MS, ARRIVE_MS, END_MS = 10.0, 20.0, 30.0, 40.0
 
 
 class Experiment(msgspec.Struct, frozen=True):
-    """What was observed, beside what the formula says."""
+    """Observed rate of violations beside the formula."""
 
     n: int
     m: int
@@ -46,21 +46,21 @@ class Experiment(msgspec.Struct, frozen=True):
     wilson: tuple[float, float]
     exact: tuple[float, float]
     surprises: int
-    """Runs in which two were inside with fewer than 2m − n forgetful ones among the m, or not with as many."""
+    """Runs that contradict the formula: two inside although fewer than 2m − n of the m forgot, or the reverse."""
 
     @property
     def rate(self) -> float:
-        """The observed share of violations."""
+        """Observed share of runs with a violation."""
         return self.violations / self.runs
 
     @property
     def agrees(self) -> bool:
-        """Whether the formula lies in the exact interval."""
+        """True if the formula lies in the exact confidence interval."""
         return self.exact[0] <= self.formula <= self.exact[1]
 
 
 def visible_chance(n: int, m: int) -> Fraction:
-    """The smallest P, in hundredths, with which a violation is seen in at least every fifth run."""
+    """The smallest P, in hundredths, that gives a violation in at least one run of five."""
     check_quorum(n, m)
     return next(p for p in (Fraction(k, 100) for k in range(1, 101)) if at_least(2 * m - n, m, p) >= SEEN)
 
@@ -68,7 +68,7 @@ def visible_chance(n: int, m: int) -> Fraction:
 def experiment(
     n: int, m: int, chance: Fraction, runs: int, seed: int = 0, step: Callable[[], None] = lambda: None
 ) -> Experiment:
-    """Run the scene so many times, with restarts drawn from the seed."""
+    """Run the experiment `runs` times, with restarts drawn from the seed."""
     check_quorum(n, m)
     if not 1 <= runs <= MAX_RUNS:
         raise Misuse(f"{runs} runs, expected 1 to {MAX_RUNS:,}")
@@ -100,7 +100,7 @@ def experiment(
 
 
 def scene(n: int, m: int, forgetful: tuple[int, ...]) -> Scenario:
-    """Two participants, n coordinators, and those of them that restart without memory in between."""
+    """The scenario of one run: two participants, n coordinators, some of which restart without memory."""
     first, second = n + 1, n + 2
     fates = [Fate(sender=second, to=coordinator, number=1, delay_ms=ARRIVE_MS) for coordinator in range(1, m + 1)]
     fates += [Fate(sender=first, to=coordinator, number=1, delay_ms=5) for coordinator in range(m + 1, n + 1)]

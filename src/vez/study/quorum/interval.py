@@ -1,4 +1,4 @@
-"""Intervals for a rate that was observed: Wilson's, and the exact one of Clopper and Pearson."""
+"""Confidence intervals for an observed rate: Wilson, and the exact one of Clopper and Pearson."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ CONFIDENCE = 0.99
 
 
 def wilson(successes: int, trials: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """Wilson's score interval (JASA 22, 1927); sensible at 0 and at all, where the textbook one has no width."""
+    """Wilson score interval (JASA 22, 1927). Unlike the normal approximation it has a width at rates 0 and 1."""
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     rate, weight = successes / trials, z * z / trials
     centre = (rate + weight / 2) / (1 + weight)
@@ -19,7 +19,7 @@ def wilson(successes: int, trials: int, confidence: float = CONFIDENCE) -> tuple
 
 
 def clopper_pearson(successes: int, trials: int, confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """The exact interval (Biometrika 26, 1934): every rate for which so few or so many are not too unlikely."""
+    """Exact interval (Clopper and Pearson, Biometrika 26, 1934): all rates that the observation does not reject."""
     tail = (1 - confidence) / 2
     low = 0.0 if successes == 0 else _root(lambda rate: _at_least(successes, trials, rate) - tail)
     high = 1.0 if successes == trials else _root(lambda rate: tail - (1 - _at_least(successes + 1, trials, rate)))
@@ -27,7 +27,7 @@ def clopper_pearson(successes: int, trials: int, confidence: float = CONFIDENCE)
 
 
 def _at_least(least: int, trials: int, rate: float) -> float:
-    """The binomial tail, summed on the logarithmic scale from its largest term on."""
+    """Binomial tail, summed on a logarithmic scale starting at its largest term."""
     if rate <= 0 or rate >= 1:
         return float(least <= 0 or rate >= 1)
     success, failure = math.log(rate), math.log1p(-rate)

@@ -1,14 +1,14 @@
-"""What timeout is reasonable? The seed's question, with its three numbers.
+"""The timeout with the smallest expected cost.
 
-E is what each millisecond of waiting costs, C what a mistake costs (taking a slow process for a dead one),
-p(t) the chance of that mistake with timeout t. The expected cost of a wait for one who may be dead is
+E is the cost of each millisecond of waiting, C the cost of a mistake (suspecting a slow process), and p(t) the
+probability of that mistake with timeout t. The expected cost is
 
     cost(t) = E·t + C·p(t)
 
-The seed's rule is C·p < E: the mistakes cost less than more waiting would. Read for one millisecond it bounds
-from above how long waiting can pay, for one more millisecond saves at most all mistakes, C·p(t), and costs E.
-The smallest cost lies where the next millisecond saves just what it costs: C·(p(t) − p(t+dt)) = E·dt. And it
-never lies beyond C/E, where waiting alone costs as much as a certain mistake.
+Camargos, Coordenação, "Lidando com Falhas", asks for a reasonable timeout and gives the rule C·p < E: mistakes cost
+less than more waiting would. For one millisecond the rule is an upper bound: one more millisecond saves at most all
+mistakes, C·p(t), and costs E. The cost is smallest where the next millisecond saves exactly what it costs:
+C·(p(t) − p(t+dt)) = E·dt. That is never beyond C/E, where waiting alone costs as much as a certain mistake.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ HALVINGS = 200
 
 
 class TimeoutChoice(msgspec.Struct, frozen=True):
-    """The best timeout, and what speaks for it."""
+    """The best timeout, with the numbers behind it."""
 
     wait_cost_per_ms: float
     mistake_cost: float
     source: str
     timeout_ms: float
     mistake_chance: float
-    """p at the best timeout."""
+    """p(t) at the best timeout."""
     wait_cost: float
     """E·t."""
     expected_mistake_cost: float
     """C·p."""
     cost: float
     next_ms_saves: float
-    """What one more millisecond would save in mistakes; it would cost E."""
+    """Mistake cost that one more millisecond would save. It would cost E."""
     rule_ms: float
-    """From here on C·p < E: one more millisecond cannot pay, whatever the distribution."""
+    """From this timeout on C·p < E, so waiting longer cannot pay, whatever the distribution."""
     cost_without_waiting: float
     remark: str = ""
 
 
 def best_timeout(silence: Silence, wait_cost_per_ms: float, mistake_cost: float) -> TimeoutChoice:
-    """The timeout with the smallest expected cost; the shortest of equally good ones."""
+    """The timeout with the smallest expected cost; the shortest one if several are equal."""
     check_costs(wait_cost_per_ms, mistake_cost)
     wait, mistake = wait_cost_per_ms, mistake_cost
 
@@ -74,7 +74,7 @@ def best_timeout(silence: Silence, wait_cost_per_ms: float, mistake_cost: float)
 
 
 def check_costs(wait_cost_per_ms: float, mistake_cost: float) -> None:
-    """Refuse costs with which no timeout is best."""
+    """Raise `Misuse` for costs with which no timeout is best."""
     if not math.isfinite(wait_cost_per_ms) or wait_cost_per_ms <= 0:
         raise Misuse(
             f"the cost of waiting is {wait_cost_per_ms:g} per ms, expected a number above 0",
@@ -87,7 +87,7 @@ def check_costs(wait_cost_per_ms: float, mistake_cost: float) -> None:
 
 
 def rule(silence: Silence, wait_cost_per_ms: float, mistake_cost: float) -> float:
-    """The shortest timeout with C·p < E. It exists, for p falls to 0; found by bisection, p never rises."""
+    """The shortest timeout with C·p < E, by bisection. It exists, because p never rises and falls to 0."""
 
     def quiet(t: float) -> bool:
         return mistake_cost * silence.late(t) < wait_cost_per_ms
@@ -120,7 +120,7 @@ def curve(silence: Silence, choice: TimeoutChoice, points: int = CURVE_POINTS) -
 
 
 def in_words(choice: TimeoutChoice) -> list[str]:
-    """Why this timeout, and the seed's rule with the numbers filled in."""
+    """Why this timeout is best, and the rule C·p < E with the numbers filled in."""
     e, c, t = choice.wait_cost_per_ms, choice.mistake_cost, choice.timeout_ms
     waiting = "do not wait at all" if t == 0 else f"wait {_number(t)} ms"
     lines = [
@@ -153,7 +153,7 @@ def _remark(silence: Silence, best: float) -> str:
 
 
 def _quantile(silence: Silence, chance: float) -> float:
-    """About where p(t) falls below a chance."""
+    """Approximate t at which p(t) falls below a probability."""
     low, high = 0.0, 1e-6
     while silence.late(high) > chance and high < 1e12:
         low, high = high, 2 * high

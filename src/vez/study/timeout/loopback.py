@@ -1,4 +1,4 @@
-"""Round trips over a real socket of this machine, for those who want to measure instead of assume."""
+"""Measure round trips over a real TCP connection on this machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GIVE_UP_S = 5.0
 
 
 def measure_loopback(round_trips: int, step: Callable[[], None] = lambda: None) -> Samples:
-    """Time so many one-byte round trips over TCP on 127.0.0.1, each after the other."""
+    """Time `round_trips` one-byte round trips over TCP on 127.0.0.1, one after the other."""
     if not 1 <= round_trips <= MAX_ROUND_TRIPS:
         raise Misuse(f"{round_trips} round trips, expected 1 to {MAX_ROUND_TRIPS:,}")
     try:
@@ -52,4 +52,4 @@ def _echo(there: socket.socket, count: int) -> None:
         for _ in range(count):
             there.sendall(there.recv(1))
     except OSError:
-        return  # the asking end notices by its own timeout
+        return  # the other end notices by its own timeout

@@ -1,8 +1,8 @@
-"""How likely a message takes longer than t, and where a cost of waiting meets that curve.
+"""Probability that a message takes longer than t, and the timeouts that can be best.
 
-A `Silence` answers two questions. `late(t)` is p(t), the chance that one who is alive stays silent for longer
-than t. `candidates(ratio)` are the only timeouts at which ratio·t + p(t) can be smallest: p falls ever more
-slowly to the right of the density's peak, so besides 0 and jumps that is where the density equals the ratio.
+A `Silence` answers two questions. `late(t)` is p(t), the probability that a live process stays silent for longer than
+t. `candidates(ratio)` are the only timeouts at which ratio·t + p(t) can be smallest: to the right of the peak of the
+density p falls ever more slowly, so besides 0 and jumps that is where the density equals the ratio.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ LONGEST_MS = 1e12
 
 
 class Silence(Protocol):
-    """How long a live peer stays silent."""
+    """Distribution of the time for which a live peer stays silent."""
 
     @property
     def words(self) -> str:
         """Where the numbers come from."""
 
     def late(self, t: float) -> float:
-        """p(t): the chance of silence for longer than t ms."""
+        """p(t): the probability of silence for longer than t ms."""
 
     def candidates(self, ratio: float) -> tuple[float, ...]:
         """Every timeout above 0 at which ratio·t + p(t) may be smallest; `ratio` is above 0."""
 
 
 class DelayTail:
-    """The tail of one of the simulator's distributions."""
+    """Tail of one of the delay distributions of the simulator."""
 
     def __init__(self, delay: Delay) -> None:
         self.delay = delay
 
     @property
     def words(self) -> str:
-        """The distribution's text."""
+        """The distribution as text."""
         return self.delay.text
 
     def late(self, t: float) -> float:
@@ -60,12 +60,12 @@ class DelayTail:
         return 1.0 if t <= first else math.exp(-second * math.log(t / first))  # pareto
 
     def candidates(self, ratio: float) -> tuple[float, ...]:
-        """In closed form for each kind."""
+        """Candidates in closed form, for each kind of distribution."""
         first, second = self.delay.numbers[0], self.delay.numbers[-1]
         if self._jump is not None:
             return (self._jump,)
         if self.delay.kind == "uniform":
-            return (second,)  # a straight line has its least value at an end
+            return (second,)  # a straight line is smallest at an end
         if self.delay.kind == "exponential":
             return (-first * math.log(ratio * first),) if ratio * first < 1 else ()
         if self.delay.kind == "pareto":
@@ -75,7 +75,7 @@ class DelayTail:
 
     @property
     def _jump(self) -> float | None:
-        """The value of a distribution that has only one."""
+        """The value of a distribution with a single value, else None."""
         first, second, kind = self.delay.numbers[0], self.delay.numbers[-1], self.delay.kind
         single = kind == "constant" or (kind == "uniform" and first == second)
         single = single or (first == 0 and kind != "uniform") or (kind == "lognormal" and second == 0)
@@ -92,7 +92,7 @@ class DelayTail:
 
 
 class Samples:
-    """Delays that were measured: p(t) is the share of them above t."""
+    """Measured delays: p(t) is the share of samples above t."""
 
     def __init__(self, values_ms: list[float], words: str) -> None:
         if not values_ms:
@@ -102,7 +102,7 @@ class Samples:
 
     @property
     def words(self) -> str:
-        """Where they come from and how many they are."""
+        """Number and origin of the samples."""
         return f"{len(self.values_ms):,} samples from {self._words}"
 
     def late(self, t: float) -> float:
@@ -110,7 +110,7 @@ class Samples:
         return (len(self.values_ms) - bisect_right(self.values_ms, t)) / len(self.values_ms)
 
     def candidates(self, ratio: float) -> tuple[float, ...]:
-        """Between two samples only the waiting grows, so the best timeout is one of them."""
+        """The samples: between two of them only the waiting cost grows, so the best timeout is a sample."""
         return tuple(self.values_ms)
 
 
@@ -125,7 +125,7 @@ def read_samples(path: Path) -> Samples:
 
 
 def parse_samples(raw: bytes, where: str) -> Samples:
-    """Samples from bytes that nobody vouches for."""
+    """Parse samples from untrusted bytes."""
     if len(raw) > MAX_BYTES:
         raise BadData(f"{where} is larger than {MAX_BYTES >> 20} MiB", hint="keep a random part of the samples")
     values: list[float] = []

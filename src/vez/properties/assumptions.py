@@ -1,6 +1,6 @@
-"""What the world did not keep: the assumptions of the algorithm that a run broke, each with what happened.
+"""The assumptions of an algorithm that a run did not keep, each with what happened.
 
-A broken guarantee is no surprise where an assumption is broken, and a bug where none is.
+A broken guarantee is expected if an assumption was broken too. Otherwise it is a bug.
 """
 
 from __future__ import annotations
@@ -124,4 +124,4 @@ LOOKS: dict[Assumption, Callable[[History], str]] = {
     Assumption.BOUNDED_STAY: _bounded_stay,
     Assumption.PERFECT_DETECTOR: _perfect_detector,
 }
-"""How each assumption is seen to be broken. That identifiers are unique is checked before a run starts."""
+"""One check for each assumption. Unique identifiers are checked before a run starts."""
