@@ -31,7 +31,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from vez import aio
+    from vez import aio, core, errors, fence, testing
     from vez.errors import (
         AlreadyHeld,
         CorruptState,
@@ -42,12 +42,12 @@ if TYPE_CHECKING:
         StaleToken,
         VezError,
     )
-    from vez.turns.client import Client, Grant, Leadership, Lock, connect, lock
+    from vez.turns.client import Client, Election, Grant, Leadership, Lock, connect, lock
 
 __version__ = "0.2.0"
 
 _HOMES = {
-    "vez.turns.client": ("Client", "Grant", "Leadership", "Lock", "connect", "lock"),
+    "vez.turns.client": ("Client", "Election", "Grant", "Leadership", "Lock", "connect", "lock"),
     "vez.errors": (
         "AlreadyHeld", "CorruptState", "Deadlock", "EngineUnavailable", "LockTimeout", "OwnershipLost", "StaleToken",
         "VezError",
@@ -60,6 +60,7 @@ __all__ = [
     "Client",
     "CorruptState",
     "Deadlock",
+    "Election",
     "EngineUnavailable",
     "Grant",
     "Leadership",
@@ -68,17 +69,27 @@ __all__ = [
     "OwnershipLost",
     "StaleToken",
     "VezError",
+    "__version__",
     "aio",
     "connect",
+    "core",
+    "errors",
+    "fence",
     "lock",
+    "testing",
 ]
 
 
 def __getattr__(name: str) -> Any:
     """Loaded when first used, so that `import vez` and `vez --help` cost nothing."""
-    if name in ("aio", "errors", "fence"):
+    if name in ("aio", "core", "errors", "fence", "testing"):
         return import_module(f"vez.{name}")
     if name not in _home:
         raise AttributeError(f"module 'vez' has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(_home[name]), name)
     return value
+
+
+def __dir__() -> list[str]:
+    """The public names, for `dir` and for completion; what is imported to make them work is not among them."""
+    return sorted(__all__)

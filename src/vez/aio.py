@@ -3,3 +3,8 @@
 from vez.turns.aio import Client, Election, Grant, Leadership, Lock, connect, lock
 
 __all__ = ["Client", "Election", "Grant", "Leadership", "Lock", "connect", "lock"]
+
+
+def __dir__() -> list[str]:
+    """The public names, for `dir` and for completion."""
+    return sorted(__all__)

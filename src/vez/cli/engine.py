@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vez.engines import which_url
+from vez.engines.urls import which_url
 from vez.errors import Misuse
 
 

@@ -14,7 +14,7 @@ from vez.cli.app import EXIT_BROKEN
 from vez.cli.numbers import Number
 from vez.cli.output import STYLES, console, diagram_format, print_json, write_file
 from vez.core.trace import Trace
-from vez.engines import which_url
+from vez.engines.urls import which_url
 from vez.properties import Verdict
 from vez.torture import Campaign, Outcome, Plan
 from vez.torture.campaign import FAULTS, FaultKind

@@ -34,3 +34,8 @@ __all__ = [
     "VotingSets",
     "voting_set",
 ]
+
+
+def __dir__() -> list[str]:
+    """The public names, for `dir` and for completion."""
+    return sorted(__all__)

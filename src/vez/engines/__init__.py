@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from importlib import import_module
 
 from vez.engines.base import Engine
+from vez.engines.urls import which_url
 from vez.errors import Misuse, UnknownName
 
 ENGINES: dict[str, str] = {
@@ -13,13 +13,6 @@ ENGINES: dict[str, str] = {
     "memory": "vez.engines.memory:open_engine",
 }
 """The scheme of a URL and the function that opens it; imported when used."""
-
-DEFAULT_URL = "file:"
-
-
-def which_url(url: str | None) -> str:
-    """The URL of the argument, of `VEZ_URL`, or the default engine's."""
-    return url or os.environ.get("VEZ_URL") or DEFAULT_URL
 
 
 def open_engine(url: str | None = None) -> Engine:

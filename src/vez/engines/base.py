@@ -138,6 +138,7 @@ class Engine(ABC):
     """A place where turns are kept."""
 
     url: str
+    closed: bool = False
 
     @abstractmethod
     def acquire(

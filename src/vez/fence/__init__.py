@@ -11,3 +11,8 @@ from vez.fence.redis import RedisGuard
 from vez.fence.sql import SqlGuard
 
 __all__ = ["FileGuard", "MemoryGuard", "RedisGuard", "SqlGuard"]
+
+
+def __dir__() -> list[str]:
+    """The public names, for `dir` and for completion."""
+    return sorted(__all__)

@@ -8,3 +8,8 @@ whose locks can be lost, and leaders deposed, on demand.
 from vez.testing.actors import Actor, AsyncActor, SyncActor, eventually
 
 __all__ = ["Actor", "AsyncActor", "SyncActor", "eventually"]
+
+
+def __dir__() -> list[str]:
+    """The public names, for `dir` and for completion."""
+    return sorted(__all__)

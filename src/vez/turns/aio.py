@@ -19,8 +19,11 @@ from vez.engines.base import Break, Engine, Holding, Inspection, Kind, Leader, P
 from vez.engines.names import check_name
 from vez.engines.owners import Owner
 from vez.errors import AlreadyHeld, LockTimeout, Misuse, OwnershipLost
+from vez.turns.describe import describe_client, describe_grant, describe_holders, describe_lock
 from vez.turns.grants import Grants
 from vez.turns.request import (
+    OWN_TIMEOUT,
+    OwnTimeout,
     check_kind,
     check_lease,
     check_reason,
@@ -31,7 +34,6 @@ from vez.turns.request import (
     semaphore_request,
 )
 
-_FOREVER = object()
 _owners: WeakKeyDictionary[asyncio.Task[object], Owner] = WeakKeyDictionary()
 
 
@@ -49,13 +51,16 @@ def _owner() -> Owner:
 class Grant:
     """Something that is held: a lock, a permit. Goes with `async with`, or with `release`."""
 
+    name: str
+    token: int
+    """Strictly increases for a name; give it to the protected side, which refuses a smaller one."""
+    released: bool
+
     def __init__(self, name: str, holding: Holding) -> None:
-        self.name = name
-        self.token = holding.token
-        """Strictly increases for a name; give it to the protected side, which refuses a smaller one."""
+        self.name, self.token = name, holding.token
         self._holding = holding
         self.released = False
-        self.below: Self | None = None  # what the same task holds through the same object, and got earlier
+        self._below: Self | None = None  # what the same task holds through the same object, and got earlier
         self._loss = asyncio.Event()
         self._body: asyncio.Task[object] | None = None
         self._cancelled = False
@@ -124,7 +129,7 @@ class Grant:
         )
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name!r} token {self.token}{' lost' if self.lost else ''}>"
+        return describe_grant("vez.aio.Grant", self.name, f"token {self.token}", released=self.released, lost=self.lost)
 
 
 class Leadership(Grant):
@@ -154,14 +159,18 @@ class Leadership(Grant):
         while True:
             try:
                 return self._holding.transfer(to)
-            except BlockingIOError:  # the engine is busy for a moment, and the loop must not stand still
+            except BlockingIOError:  # the engine is busy, and the loop must not block
                 await asyncio.sleep(0.001)
+
+    def __repr__(self) -> str:
+        kind, number = "vez.aio.Leadership", f"term {self.term}"
+        return describe_grant(kind, self.name, number, released=self.released, lost=self.lost)
 
 
 class Lock:
     """A lock, or a permit, that can be asked for again and again; each task has its own grant."""
 
-    grant_type: type[Grant] = Grant
+    _grant_type: type[Grant] = Grant
 
     def __init__(self, engine: Engine, request: Request, timeout: float | None, progress: Progress | None) -> None:
         self._engine, self._request = engine, request
@@ -174,13 +183,13 @@ class Lock:
         """The name of the lock."""
         return self._request.name
 
-    async def acquire(self, timeout: float | object | None = _FOREVER) -> Grant:
+    async def acquire(self, timeout: float | OwnTimeout | None = OWN_TIMEOUT) -> Grant:
         """Wait for one's turn. `LockTimeout` when the time is over, and then nothing is left behind."""
-        seconds = self._timeout if timeout is _FOREVER else check_timeout(timeout)  # type: ignore[arg-type]
+        seconds = self._timeout if timeout is OWN_TIMEOUT else check_timeout(timeout)
         owner = _owner()
         holding = await self._engine.acquire_async(self._request, owner, seconds, self._progress)
         try:
-            grant = self.grant_type(self._request.name, holding)
+            grant = self._grant_type(self._request.name, holding)
             self._grants.push(owner, grant)
             return grant
         except BaseException:  # an interrupt: nobody will know of the grant
@@ -218,15 +227,25 @@ class Lock:
             finally:
                 self._grants.tidy(owner)
 
+    def __repr__(self) -> str:
+        try:
+            task = asyncio.current_task()
+        except RuntimeError:  # no event loop runs in this thread
+            task = None
+        owner = None if task is None else _owners.get(task)
+        grant = None if owner is None else self._grants.newest(owner)
+        held = describe_holders(None if grant is None else grant.token, self._grants.any_held(), "task")
+        return describe_lock(f"vez.aio.{type(self).__name__}", self._engine, self._request, held)
+
 
 class Election(Lock):
     """A candidacy: entering waits until elected; the body is cancelled when deposed."""
 
-    grant_type = Leadership
+    _grant_type = Leadership
 
-    async def acquire(self, timeout: float | object | None = _FOREVER) -> Leadership:
+    async def acquire(self, timeout: float | OwnTimeout | None = OWN_TIMEOUT) -> Leadership:
         """Wait until elected."""
-        return await super().acquire(timeout)  # type: ignore[return-value]  # grant_type says so
+        return await super().acquire(timeout)  # type: ignore[return-value]  # _grant_type says so
 
     async def __aenter__(self) -> Leadership:
         return await super().__aenter__()  # type: ignore[return-value]
@@ -337,6 +356,9 @@ class Client:
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
         await self.close()
+
+    def __repr__(self) -> str:
+        return describe_client("vez.aio.Client", self.engine)
 
 
 def connect(url: str | None = None) -> Client:

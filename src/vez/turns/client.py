@@ -18,8 +18,11 @@ from vez.engines.base import Break, Engine, Holding, Inspection, Kind, Leader, P
 from vez.engines.names import check_name
 from vez.engines.owners import Owner
 from vez.errors import AlreadyHeld, LockTimeout, Misuse, OwnershipLost
+from vez.turns.describe import describe_client, describe_grant, describe_holders, describe_lock
 from vez.turns.grants import Grants
 from vez.turns.request import (
+    OWN_TIMEOUT,
+    OwnTimeout,
     check_kind,
     check_lease,
     check_reason,
@@ -29,8 +32,6 @@ from vez.turns.request import (
     lock_request,
     semaphore_request,
 )
-
-_FOREVER = object()
 
 
 class _Here(local):
@@ -46,7 +47,7 @@ _here = _Here()
 class Grant:
     """Something that is held: a lock, a permit. Goes with `with`, or with `release`."""
 
-    __slots__ = ("_holding", "below", "name", "released", "token")
+    __slots__ = ("_below", "_holding", "name", "released", "token")
 
     def __init__(self, name: str, holding: Holding) -> None:
         self.name = name
@@ -54,7 +55,7 @@ class Grant:
         """Strictly increases for a name; give it to the protected side, which refuses a smaller one."""
         self._holding = holding
         self.released = False
-        self.below: Self | None = None  # what the same thread holds through the same object, and got earlier
+        self._below: Self | None = None  # what the same thread holds through the same object, and got earlier
 
     @property
     def lost(self) -> bool:
@@ -86,7 +87,7 @@ class Grant:
         self.release()
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} {self.name!r} token {self.token}{' lost' if self.lost else ''}>"
+        return describe_grant("vez.Grant", self.name, f"token {self.token}", released=self.released, lost=self.lost)
 
 
 class Leadership(Grant):
@@ -104,16 +105,19 @@ class Leadership(Grant):
         self.release()
 
     def transfer(self, to: str) -> int:
-        """Hand over to the candidate with this label, without a vacancy; its term."""
+        """Make the candidate with this label leader, without a vacancy; its term."""
         term = self._holding.transfer(to)
         self.release()
         return term
+
+    def __repr__(self) -> str:
+        return describe_grant("vez.Leadership", self.name, f"term {self.term}", released=self.released, lost=self.lost)
 
 
 class Lock:
     """A lock, or a permit, that can be asked for again and again; each thread has its own grant."""
 
-    grant_type: type[Grant] = Grant
+    _grant_type: type[Grant] = Grant
 
     __slots__ = ("_engine", "_grants", "_progress", "_request", "_timeout")
 
@@ -128,13 +132,13 @@ class Lock:
         """The name of the lock."""
         return self._request.name
 
-    def acquire(self, timeout: float | object | None = _FOREVER) -> Grant:
+    def acquire(self, timeout: float | OwnTimeout | None = OWN_TIMEOUT) -> Grant:
         """Wait for one's turn. `LockTimeout` when the time is over, and then nothing is left behind."""
-        seconds = self._timeout if timeout is _FOREVER else check_timeout(timeout)  # type: ignore[arg-type]
+        seconds = self._timeout if timeout is OWN_TIMEOUT else check_timeout(timeout)
         owner = _here.owner
         holding, grant = self._engine.acquire(self._request, owner, seconds, self._progress), None
         try:
-            grant = self.grant_type(self._request.name, holding)
+            grant = self._grant_type(self._request.name, holding)
             self._grants.push(owner, grant)
             return grant
         except BaseException:  # an interrupt: nobody will know of the grant
@@ -175,16 +179,21 @@ class Lock:
                 grant.release()
             raise
 
+    def __repr__(self) -> str:
+        grant = self._grants.newest(_here.owner)
+        held = describe_holders(None if grant is None else grant.token, self._grants.any_held(), "thread")
+        return describe_lock(f"vez.{type(self).__name__}", self._engine, self._request, held)
+
 
 class Election(Lock):
     """A candidacy: entering waits until elected."""
 
-    grant_type = Leadership
+    _grant_type = Leadership
     __slots__ = ()
 
-    def acquire(self, timeout: float | object | None = _FOREVER) -> Leadership:
+    def acquire(self, timeout: float | OwnTimeout | None = OWN_TIMEOUT) -> Leadership:
         """Wait until elected."""
-        return super().acquire(timeout)  # type: ignore[return-value]  # grant_type says so
+        return super().acquire(timeout)  # type: ignore[return-value]  # _grant_type says so
 
     __enter__ = acquire
 
@@ -289,6 +298,9 @@ class Client:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+
+    def __repr__(self) -> str:
+        return describe_client("vez.Client", self.engine)
 
 
 class _Clock:

@@ -19,7 +19,7 @@ class Released(Protocol):
     """What knows whether it was released, and what the same owner had before it."""
 
     released: bool
-    below: Self | None
+    _below: Self | None
 
 
 G = TypeVar("G", bound=Released)
@@ -37,15 +37,19 @@ class Grants(dict[int, G]):
                 if gone(number):
                     self.pop(number, None)
         if self.setdefault(owner.number, grant) is not grant:
-            grant.below = self.newest(owner)
+            grant._below = self.newest(owner)
             self[owner.number] = grant
 
     def newest(self, owner: Owner) -> G | None:
         """The newest that the owner has not released yet. It stays until it is: an interrupt must not lose it."""
         grant = self.get(owner.number)
         while grant is not None and grant.released:
-            grant = grant.below
+            grant = grant._below
         return grant
+
+    def any_held(self) -> bool:
+        """True if some owner holds something through this object."""
+        return any(not grant.released for grant in list(self.values()))
 
     def tidy(self, owner: Owner) -> None:
         """Forget what the owner has released."""

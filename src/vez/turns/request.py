@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from enum import Enum
 from functools import lru_cache
 from typing import get_args
 
@@ -12,6 +13,17 @@ from vez.engines.machine import host_name
 from vez.engines.names import check_name
 from vez.errors import Misuse
 
+
+class OwnTimeout(Enum):
+    """Default of `acquire`: the timeout that was given when the lock object was made. None would mean no limit."""
+
+    OWN = "own"
+
+    def __repr__(self) -> str:
+        return "the timeout of the lock"
+
+
+OWN_TIMEOUT = OwnTimeout.OWN
 MAX_LIMIT = 1000
 """Permits of a semaphore; counting them is linear on the engine of one machine."""
 MAX_REASON = 1000

@@ -17,6 +17,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from vez.engines import handles
+from vez.engines.urls import without_password
 from vez.errors import EngineUnavailable, Misuse
 
 NETWORK_FILE_SYSTEMS = {
@@ -45,17 +46,18 @@ among them because nobody can tell what is behind it."""
 
 def directory_of(url: str) -> Path:
     """The directory of a `file:` URL, of `VEZ_DIR`, of the session, or of the system's temporary directory."""
+    shown = without_password(url)
     try:
         parts = urlsplit(url)
     except ValueError as error:
-        raise Misuse(f"{url!r} is no URL: {error}", hint="write file:///absolute/path") from error
+        raise Misuse(f"{shown!r} is not a URL: {error}", hint="write file:///absolute/path") from error
     if "\0" in unquote(parts.path):
-        raise Misuse(f"a path has no zero bytes, found {url!r}", hint="write file:///absolute/path")
+        raise Misuse(f"a path must not contain a zero byte, found {shown!r}", hint="write file:///absolute/path")
     if parts.netloc not in ("", "localhost"):
-        raise Misuse(f"a file: URL names a directory of this machine, found the host {parts.netloc!r} in {url!r}",
+        raise Misuse(f"a file: URL names a directory of this machine, found the host {parts.hostname!r} in {shown!r}",
                      hint="write file:///absolute/path")  # fmt: skip
     if parts.query or parts.fragment:
-        raise Misuse(f"a file: URL has no options, found {url!r}", hint="write file:///absolute/path")
+        raise Misuse(f"a file: URL has no options, found {shown!r}", hint="write file:///absolute/path")
     if parts.path:
         return Path(unquote(parts.path)).absolute()
     if chosen := os.environ.get("VEZ_DIR"):
