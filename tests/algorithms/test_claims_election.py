@@ -11,6 +11,7 @@ import pytest
 
 from tests.runs import trace_of
 from vez.algorithms import find
+from vez.algorithms.election.chang_roberts import ExtremaFinding
 from vez.core.trace import Elected, Trace
 from vez.properties import Status, judge
 from vez.sim import Run, Scenario, simulate
@@ -76,6 +77,18 @@ def test_chang_roberts_elects_the_largest_over_seeds() -> None:
         trace = traced("chang-roberts", ids=ids, seed=seed, elect=elect, network=Network(delay="exponential(1)"))
         assert not [v for v in judge(trace) if v.promised and v.status is not Status.HOLDS_IN_RUNS], f"seed {seed}"
         assert {event.leader for event in trace if isinstance(event, Elected)} == {max(ids)}
+
+
+def test_chang_roberts_without_crashes_is_the_algorithm_of_the_paper() -> None:
+    """Whatever the delays and starters, the part that handles crashes changes nothing."""
+    for seed in range(40):
+        ids = tuple((7 * k + seed) % 101 for k in range(2 + seed % 6))
+        elect = tuple(Elect(process=ids[k], at_ms=k * (seed % 5)) for k in range(1 + seed % len(ids)))
+        scenario = Scenario(algorithm="chang-roberts", ids=ids, seed=seed, elect=elect, network=Network(delay="exponential(1)"))  # fmt: skip
+        paper, product = (simulate(scenario, algorithm).trace for algorithm in (ExtremaFinding, find("chang-roberts")))
+        assert paper is not None
+        assert product is not None
+        assert list(paper) == list(product)
 
 
 @pytest.mark.parametrize("victim", range(1, 7))

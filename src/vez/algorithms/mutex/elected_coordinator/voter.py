@@ -1,0 +1,95 @@
+"""The voter: the part of `elected-coordinator` that runs the election inside.
+
+The election is an algorithm of the catalogue, unchanged. Its fields are kept in two fields of this process (see
+`vez.core.inside`), its messages travel in a `Ballot`, and its timers get the prefix `election_`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from vez import core
+from vez.algorithms.election import bully, bully_stable, chang_roberts, luis, majority
+from vez.algorithms.mutex.elected_coordinator.messages import Ballot
+from vez.core import Durable, Io, Message, Mutex, Parameter
+from vez.core.inside import Inside, Value, build, take_apart
+from vez.core.message import handler_name
+
+ELECTIONS: dict[str, type[core.Election]] = {
+    "bully": bully.Bully,
+    "bully-stable": bully_stable.BullyStable,
+    "chang-roberts": chang_roberts.ChangRoberts,
+    "luis": luis.Luis,
+    "majority": majority.Majority,
+}
+"""The elections that can be held again after a crash; the others of the catalogue assume that there is none."""
+
+KINDS: dict[str, dict[str, type[Message]]] = {
+    "bully": {kind.__name__: kind for kind in (bully.Election, bully.Answer, bully.Coordinator)},
+    "bully-stable": {
+        kind.__name__: kind
+        for kind in (
+            bully_stable.Return,
+            bully_stable.Present,
+            bully_stable.Election,
+            bully_stable.Answer,
+            bully_stable.Coordinator,
+        )
+    },
+    "chang-roberts": {kind.__name__: kind for kind in (chang_roberts.Election, chang_roberts.Elected)},
+    "luis": {},
+    "majority": {kind.__name__: kind for kind in (majority.RequestVote, majority.Vote, majority.Heartbeat)},
+}
+
+
+class Voter(Mutex):
+    """Takes part in the election inside, and hears of its leader through `_follow`."""
+
+    election: Parameter[Literal["bully", "bully-stable", "chang-roberts", "luis", "majority"]] = "majority"
+    votes: Durable[tuple[Value, ...]] = ()  # the durable fields of the election inside
+    ballots: tuple[Value, ...] = ()  # its other fields
+
+    def _follow(self, leader: int, term: int, io: Io) -> None:
+        """The election inside has named a leader. The participant's part says what follows from it."""
+
+    def _vote(self, io: Io, handler: str, *arguments: Any) -> None:
+        """Run a handler of the election inside, if it has that one: `majority` has no `on_suspect`, for example."""
+        process, inside = self._inside(io)
+        handle = getattr(process, handler, None)
+        if handle is not None:
+            handle(*arguments, inside)
+            self._take_back(process, inside, io)
+
+    def on_ballot(self, message: Ballot, sender: int, io: Io) -> None:
+        kind = KINDS[self.election].get(message.kind)
+        if kind is not None:
+            process, inside = self._inside(io)
+            getattr(process, handler_name(kind))(kind(*message.fields), sender, inside)
+            self._take_back(process, inside, io)
+
+    def on_timer_election_answer(self, io: Io) -> None:
+        self._vote(io, "on_timer_answer")
+
+    def on_timer_election_coordinator(self, io: Io) -> None:
+        self._vote(io, "on_timer_coordinator")
+
+    def on_timer_election_present(self, io: Io) -> None:
+        self._vote(io, "on_timer_present")
+
+    def on_timer_election_campaign(self, io: Io) -> None:
+        self._vote(io, "on_timer_campaign")
+
+    def on_timer_election_heartbeat(self, io: Io) -> None:
+        self._vote(io, "on_timer_heartbeat")
+
+    def _inside(self, io: Io) -> tuple[core.Process, Inside]:
+        return build(ELECTIONS[self.election], self.votes, self.ballots), Inside(io, _ballot, "election_")
+
+    def _take_back(self, process: core.Process, inside: Inside, io: Io) -> None:
+        self.votes, self.ballots = take_apart(process)
+        for leader, term in inside.elections:
+            self._follow(leader, term, io)
+
+
+def _ballot(message: Message) -> Ballot:
+    return Ballot(type(message).__name__, tuple(getattr(message, name) for name in message.__struct_fields__))
