@@ -374,7 +374,9 @@ def lock(name: str, *, timeout: float | None = None, shared: bool = False, on_wa
     loop = asyncio.get_running_loop()
     client = _default.get(loop)
     if client is None:
-        for other in [one for one in _default if one.is_closed()]:  # a client keeps the loop alive in which it listens
-            _default.pop(other).engine.close()
+        # A client keeps its loop alive. The table is copied first: loops of other threads may begin meanwhile.
+        for other in [one for known in _default.keyrefs() if (one := known()) is not None and one.is_closed()]:
+            if (unused := _default.pop(other, None)) is not None:
+                unused.engine.close()
         client = _default[loop] = connect()
     return client.lock(name, timeout=timeout, shared=shared, on_wait=on_wait)

@@ -178,8 +178,10 @@ class FileEngine(LocalEngine):
         loop = asyncio.get_running_loop()
         found = self._ears.get(loop)
         if found is None or found.generation != handles.generation:
-            for other in [one for one in self._ears if one.is_closed()]:  # an ear keeps its loop alive
-                self._ears.pop(other).close()
+            # An ear keeps its loop alive. The table is copied first: loops of other threads may begin meanwhile.
+            for other in [one for known in self._ears.keyrefs() if (one := known()) is not None and one.is_closed()]:
+                if (closed := self._ears.pop(other, None)) is not None:
+                    closed.close()
             found = self._ears[loop] = LoopEar(loop)
         return found
 
