@@ -42,7 +42,7 @@ class Io(Protocol):
         """The centre of a star; elsewhere the first process."""
 
     def after(self, process: int) -> int:
-        """The process to the right of another one, for those who must skip a dead neighbour."""
+        """The process to the right of another one. In a ring, this opens the way past a dead neighbour."""
 
     def send(self, to: int, message: Message) -> None:
         """Send one message. To oneself it is delivered too, but never counted."""

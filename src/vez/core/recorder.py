@@ -83,7 +83,7 @@ class Recorder:
         return self._site.hub
 
     def after(self, process: int) -> int:
-        return self._site.topology.right(process)
+        return self._site.topology.after(self._site.me, process)
 
     def send(self, to: int, message: Message) -> None:
         check_send(self._site.topology, self._site.me, to, message)

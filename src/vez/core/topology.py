@@ -17,6 +17,8 @@ class Topology:
     """The base: identifiers in standing order, and what every process may ask."""
 
     name: ClassVar[str] = ""
+    need: ClassVar[str] = "channels in both directions"
+    """What an algorithm that is written for this topology needs, in words."""
     __slots__ = ("_index", "ids")
 
     def __init__(self, ids: Sequence[int]) -> None:
@@ -44,6 +46,10 @@ class Topology:
         """The previous in standing order."""
         return self.ids[self._index[process] - 1]
 
+    def after(self, process: int, skipped: int) -> int:
+        """The process to the right of another one, for a process that must skip that one."""
+        return self.right(skipped)
+
     @property
     def hub(self) -> int:
         """The first in standing order."""
@@ -57,6 +63,13 @@ class Topology:
         """Whether a message from one to the other can be sent at all."""
         return other in self.neighbours(process)
 
+    @classmethod
+    def first_missing(cls, other: Topology) -> tuple[int, int] | None:
+        """A channel that algorithms for this topology use and the other topology lacks; None if it has all."""
+        own = cls(other.ids)
+        channels = ((process, near) for process in own.ids for near in own.neighbours(process) if near != process)
+        return next((channel for channel in channels if not other.has_channel(*channel)), None)
+
     def edges(self) -> tuple[tuple[int, int], ...]:
         """Every channel, for pictures."""
         return tuple((process, other) for process in self.ids for other in self.neighbours(process))
@@ -66,6 +79,7 @@ class Complete(Topology):
     """Everybody has a channel to everybody."""
 
     name = "complete"
+    need = "a channel between every two processes"
     __slots__ = ()
 
     def neighbours(self, process: int) -> tuple[int, ...]:
@@ -75,11 +89,20 @@ class Complete(Topology):
         return other in self._index
 
 
-class Ring(Complete):
-    """A logical ring: messages go to the right, further right only past neighbours that are dead."""
+class Ring(Topology):
+    """A ring of one direction: messages go to the right, and further right only past a neighbour that is dead.
+
+    A process that must skip a neighbour asks `io.after` for the next one, and may send there from then on. Nobody
+    checks that the neighbour is really dead: a failure detector may be wrong.
+    """
 
     name = "ring"
-    __slots__ = ()
+    need = "a channel from each process to the next"
+    __slots__ = ("_past",)
+
+    def __init__(self, ids: Sequence[int]) -> None:
+        super().__init__(ids)
+        self._past: set[tuple[int, int]] = set()  # who asked for the way past a neighbour, and where it leads
 
     def neighbours(self, process: int) -> tuple[int, ...]:
         return (self.right(process),)
@@ -90,11 +113,20 @@ class Ring(Complete):
             hint="use io.right, or topology = BidirectionalRing",
         )
 
+    def after(self, process: int, skipped: int) -> int:
+        found = self.right(skipped)
+        self._past.add((process, found))
+        return found
+
+    def has_channel(self, process: int, other: int) -> bool:
+        return other in self.neighbours(process) or (process, other) in self._past
+
 
 class BidirectionalRing(Ring):
-    """A logical ring in which messages go both ways."""
+    """A ring in which messages go both ways."""
 
     name = "ring2"
+    need = "channels between each process and the next"
     __slots__ = ()
     left = Topology.left
 
@@ -102,17 +134,29 @@ class BidirectionalRing(Ring):
         return tuple(sorted({self.left(process), self.right(process)} - {process}))
 
 
+class _Undirected(Topology):
+    """Algorithms for these ask for their neighbours, so any graph will do whose channels go both ways."""
+
+    __slots__ = ()
+
+    @classmethod
+    def first_missing(cls, other: Topology) -> tuple[int, int] | None:
+        channels = ((near, process) for process in other.ids for near in other.neighbours(process))
+        return next((channel for channel in channels if not other.has_channel(*channel)), None)
+
+
 class Star(Topology):
     """A hub, the first process, and everybody else around it."""
 
     name = "star"
+    need = "channels between the first process and all others"
     __slots__ = ()
 
     def neighbours(self, process: int) -> tuple[int, ...]:
         return self.peers(process) if process == self.hub else (self.hub,)
 
 
-class Grid(Topology):
+class Grid(_Undirected):
     """Rows and columns as square as they can be, the last row perhaps shorter; channels up, down, left, right."""
 
     name = "grid"
@@ -132,7 +176,7 @@ class Grid(Topology):
         return tuple(sorted(self.ids[other] for other in near if 0 <= other < len(self.ids)))
 
 
-class Graph(Topology):
+class Graph(_Undirected):
     """Any graph, from a list of undirected edges."""
 
     name = "graph"

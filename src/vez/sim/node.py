@@ -77,7 +77,7 @@ class Node:
         return self.services.directory.topology.left(self.me)
 
     def after(self, process: int) -> int:
-        return self.services.directory.topology.right(process)
+        return self.services.directory.topology.after(self.me, process)
 
     def send(self, to: int, message: Message) -> None:
         self.services.channels.transmit(self.me, to, message)

@@ -18,7 +18,7 @@ import msgspec
 from vez.core import guards
 from vez.core.assumptions import Assumption
 from vez.core.process import PARAMETER, Election, Mutex, Process, marked
-from vez.core.topology import TOPOLOGIES, Graph, Topology
+from vez.core.topology import TOPOLOGIES, Complete, Graph, Topology
 from vez.detectors import MONITORS
 from vez.errors import BadData, Misuse, MutableField, UnknownName
 from vez.sim.delays import parse_delay, us
@@ -43,6 +43,8 @@ class Setup:
         self.fifo = Assumption.FIFO in algorithm.assumes if network.fifo is None else network.fifo
         self.topology = self._topology()
         self.ids = self.topology.ids
+        self.lacks_channels = self._check_channels()
+        """Whether the algorithm was written for channels that this graph does not have; it may not use them."""
         self.values = self._values()
         self._check_processes()
 
@@ -93,6 +95,20 @@ class Setup:
         if scenario.edges:
             raise Misuse(f"edges are given, but the topology is {name}", hint='set topology = "graph"')
         return TOPOLOGIES[name](ids)
+
+    def _check_channels(self) -> bool:
+        """Refuse a topology without the channels that the algorithm needs, unless it was given edge by edge."""
+        kind, topology = self.algorithm.topology, self.topology
+        if topology.name == kind.name or topology.name == Complete.name:
+            return False
+        missing = kind.first_missing(topology)
+        if missing is not None and topology.name != Graph.name:
+            raise Misuse(
+                f"{self.scenario.algorithm} needs {kind.need} ({kind.name}): "
+                f"there is no channel from {missing[0]} to {missing[1]} in the {topology.name}",
+                hint=f"leave the topology out: it is {kind.name} then",
+            )
+        return missing is not None
 
     def _values(self) -> dict[int | None, dict[str, Any]]:
         """The constructor's arguments: under None for everybody, and for those with initial fields."""

@@ -74,8 +74,9 @@ class Simulation:
         explain: bool = False,
     ) -> None:
         setup = self._setup = Setup(scenario, algorithm)
-        # Faults need the bookkeeping of NetworkModel, and so does FIFO where delays vary.
-        watched = record or debug or explain or setup.has_faults or (setup.fifo and not setup.delay.is_constant)
+        # Faults need the bookkeeping of NetworkModel; so do missing channels, and FIFO where delays vary.
+        watched = record or debug or explain or setup.has_faults or setup.lacks_channels
+        watched = watched or (setup.fifo and not setup.delay.is_constant)
         self._quiet, self._explain = not watched, explain
         self._nodes: dict[int, Node] = {}
         by_id = _by_id(setup.ids, self._nodes)
