@@ -65,7 +65,7 @@ def test_the_shortest_run_is_printed_with_its_point_of_no_return(capsys: pytest.
 
 def test_a_limit_is_told_and_nothing_is_said_to_hold(capsys: pytest.CaptureFixture[str]) -> None:
     code, found = ask(capsys, "check", "lamport", "--max-states", "2000")
-    assert code == 0
+    assert code == 2
     assert not found["complete"]
     assert found["states"] > 2000, "a batch is finished once it is begun"
     assert found["stopped"] == "past the limit of 2,000 states (--max-states)"
@@ -80,7 +80,7 @@ def test_ctrl_c_stops_cleanly_and_tells_what_was_found(
 
     monkeypatch.setattr("vez.cli.progress.Line.show", interrupt)
     code, found = ask(capsys, "check", "lamport")
-    assert code == 0
+    assert code == 130
     assert found["stopped"] == "by Ctrl-C"
     assert "no violation in what was explored" in found["properties"]["exclusion"]["evidence"]
 
@@ -93,7 +93,7 @@ def test_ctrl_c_among_the_loops_keeps_what_the_search_has_found(
 
     monkeypatch.setattr("vez.check.liveness.lassos.Liveness._failing_loop", interrupt)
     code, found = ask(capsys, "check", "token-ring", "--requests", "forever")
-    assert (code, found["complete"], found["stopped"]) == (0, False, "by Ctrl-C")
+    assert (code, found["complete"], found["stopped"]) == (130, False, "by Ctrl-C")
     assert found["properties"]["exclusion"]["status"] == "holds"
     assert found["properties"]["starvation_freedom"]["status"] == "undecided"
     assert "before the endless ones" in found["properties"]["starvation_freedom"]["evidence"]
@@ -176,20 +176,21 @@ def test_a_program_of_threads_that_stops_at_a_limit_says_at_which(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     large = ["check", "threads:counter", "--set", "threads=4", "--set", "rounds=4", "--set", "lock=step"]
-    assert run([*large, "--max-states", "3000"]) == 0
+    assert run([*large, "--max-states", "3000"]) == 2
     told = " ".join(capsys.readouterr().out.split())
     assert "stopped past the limit of 3,000 states (--max-states)" in told
     assert "no violation in what was explored claim" in told
     assert "next: fewer threads or rounds" in told
     code, found = ask(capsys, *large, "--max-memory", "1")
-    assert (code, found["complete"]) == (0, False)
+    assert (code, found["complete"]) == (2, False)
     assert found["stopped"].endswith("MiB (--max-memory)")
 
     def interrupt(self: object, text: str) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("vez.cli.progress.Line.show", interrupt)
-    assert ask(capsys, *large)[1]["stopped"] == "by Ctrl-C"
+    code, found = ask(capsys, *large)
+    assert (code, found["stopped"]) == (130, "by Ctrl-C")
 
 
 def test_what_a_real_thread_raises_is_told_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

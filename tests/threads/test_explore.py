@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from vez.check.threads.interleavings import Found, explore
-from vez.cli.check_threads import load_program, mermaid, wait_for
+from vez.cli.check_threads import mermaid, wait_for
+from vez.cli.programs import load_program
 from vez.errors import BadDeclaration, HandlerFailed, ProtocolBug, UnknownName
 from vez.threads import Lock, Program, acquire, add, get, read, release, write
 from vez.threads.programs import (

@@ -11,6 +11,7 @@ from vez.check.model.configuration import Configuration
 from vez.check.model.observers import KINDS, Watch
 from vez.check.model.path import UNFAITHFUL, CannotReplay, Path, Replay, describe, walk
 from vez.check.model.semantics import Model
+from vez.check.search import INTERRUPTED
 from vez.check.search.breadth_first import Limits, Progress, Search
 from vez.core.assumptions import Property
 from vez.core.trace import Trace
@@ -21,8 +22,6 @@ from vez.sim.scenario import Expect, Scenario
 
 ON_REQUEST = (Property.BOUNDED_WAITING, Property.REQUEST_ORDER)
 """Their observers multiply the states, so they are judged when they are asked for."""
-
-INTERRUPTED = "by Ctrl-C"
 
 ROLES = {"mutex": tuple(mutex.JUDGES), "election": tuple(election.JUDGES), "other": ()}
 

@@ -56,10 +56,32 @@ _OUTPUT_ERRORS = {errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG, errno.EDQUO
 """How a write to standard output fails; files that a command opens have errors of their own."""
 EXIT_BROKEN = 1
 """A property is broken, or a scenario did not end as expected."""
+EXIT_UNDECIDED = 2
+"""A search or a run ended before all that was asked could be judged; nothing was found broken."""
+EXIT_INTERRUPTED = 130
+"""Ctrl-C. What had been found is printed, and nothing in it is broken."""
 
 
 class OutputClosed(Exception):
-    """Nobody reads standard output any more: `vez ... | head`. No error."""
+    """Nobody reads standard output any more: `vez ... | head`. Not an error."""
+
+
+class Outcome:
+    """The exit code that a command has settled on before it prints."""
+
+    code = 0
+
+
+def settle(*, broken: bool, undecided: bool = False, interrupted: bool = False) -> int:
+    """The exit code for what was found. Called before anything is printed, so that a closed pipe does not hide it.
+
+    Broken wins: more searching could not change it.
+    """
+    code = EXIT_BROKEN if broken else EXIT_INTERRUPTED if interrupted else EXIT_UNDECIDED if undecided else 0
+    outcome = click.get_current_context().find_object(Outcome)
+    if outcome is not None:
+        outcome.code = code
+    return code
 
 
 @contextmanager
@@ -117,9 +139,9 @@ class App(click.Group):
 def app() -> None:
     """Whose turn is it? Locks, leaders, and every textbook algorithm of coordination.
 
-    Exit codes: 0 all is well, 1 a property is broken, 64 wrong usage, 65 bad data, 66 no such file, 69 engine
-    unavailable, 70 a bug in vez (VEZ_DEBUG=1 shows where), 73 cannot write, 74 standard output failed, 75 not granted
-    in time, 76 lock lost, 130 interrupted, 143 terminated.
+    Exit codes: 0 all is well, 1 a property is broken, 2 undecided, 64 wrong usage, 65 bad data, 66 no such file, 69
+    engine unavailable, 70 a bug in vez (VEZ_DEBUG=1 shows where), 73 cannot write, 74 standard output failed, 75 not
+    granted in time, 76 lock lost, 130 interrupted, 143 terminated.
     """
 
 
@@ -143,17 +165,20 @@ def run(arguments: list[str]) -> int:
     """The exit code of a command line."""
     if sys.stdout is None:  # `vez ... >&-`
         return _complain("standard output is closed", "send it to a file, a pipe or /dev/null", EX_IOERR)
+    outcome = Outcome()
     try:
-        result: Any = app.main(args=arguments, prog_name="vez", standalone_mode=False)
+        result: Any = app.main(args=arguments, prog_name="vez", standalone_mode=False, obj=outcome)
+        outcome.code = result if isinstance(result, int) else 0
         with _closing_pipes():
             sys.stdout.flush()
-        return result if isinstance(result, int) else 0
+        return outcome.code
     except (KeyboardInterrupt, click.Abort):
-        return _complain("interrupted", "", 130)
+        return _complain("interrupted", "", EXIT_INTERRUPTED)
     except Terminated:
         return _complain("terminated", "", 143)
     except OutputClosed:
-        return _abandon_output()
+        _abandon_output()
+        return outcome.code
     except Exception as error:
         return _explain(error)
 
@@ -175,10 +200,9 @@ def _explain(error: Exception) -> int:
     return _complain(f"this is a bug in vez: {what}", "VEZ_DEBUG=1 shows the traceback; please report it", 70)
 
 
-def _abandon_output() -> int:
+def _abandon_output() -> None:
     """Nobody reads on: what is still to be written goes nowhere, and Python says nothing of it at its exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
 
 
 def _complain(message: str, hint: str, code: int) -> int:

@@ -7,22 +7,11 @@ from typing import Any
 
 import click
 from click.core import ParameterSource
-from rich.markup import escape
 
 from vez import draw
-from vez.check import Budget, Configuration, Counterexample, Limits, Progress, Report, check
-from vez.check.model.configuration import FOREVER
-from vez.cli.app import EXIT_BROKEN
-from vez.cli.check_threads import check_threads
 from vez.cli.options import ASSIGNMENT, EDGES, ELECT, IDS, WANT
-from vez.cli.output import console, diagram_format, print_diagram, print_json, print_verdicts, write_file
-from vez.cli.progress import Line
 from vez.core.assumptions import Assumption
 from vez.core.topology import TOPOLOGIES
-from vez.errors import Misuse
-from vez.sim.scenario import Network, Scenario, dumps
-from vez.study import load_algorithm
-from vez.study.report import report as report_run
 
 MAX_STATES = 100_000_000
 MAX_MEMORY_MB = 4096
@@ -82,195 +71,15 @@ def check_command(**options: Any) -> int:
     vez check threads:counter
     """
     if options["algorithm"].startswith("threads:"):
+        from vez.cli.check_threads import check_threads
+
         return check_threads(options, _given())
-    diagram_format(options["diagram"], options["output"])  # refused before the search, not after
-    configuration = _configuration(options)
-    limits = Limits(options["max_states"], options["max_memory"])
-    with Line() as line:
-        found = check(
-            configuration,
-            tuple(options["properties"]),
-            limits=limits,
-            first=options["first"],
-            reduce=options["reduce"],
-            symmetry=options["symmetry"],
-            workers=options["workers"] or 0,
-            watch=lambda progress: line.show(_progress(progress)),
-        )
-    example = _shown(found)
-    files = _write(example, options)
-    if options["as_json"]:
-        print_json(to_json(found, files))
-    else:
-        _print(found, example, options, files)
-    return EXIT_BROKEN if any(v.promised for v in found.verdicts if v.name in found.broken) or found.bugs else 0
+    from vez.cli.check_search import check_algorithm  # here, so that --help needs no NumPy
+
+    return check_algorithm(options)
 
 
 def _given() -> set[str]:
     """The options that stand on the command line."""
     context = click.get_current_context()
     return {name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
-
-
-def _configuration(options: dict[str, Any]) -> Configuration:
-    scenario = Scenario(
-        algorithm=options["algorithm"],
-        n=options["n"],
-        ids=options["ids"] or (),
-        topology=options["topology"],
-        edges=options["edges"] or (),
-        parameters=dict(options["parameters"]),
-        want=options["want"],
-        elect=options["elect"],
-        network=Network(fifo=options["fifo"]),
-    )
-    requests = options["requests"]
-    if requests != "forever" and not requests.isdigit():
-        raise Misuse(f"--requests {requests!r}: expected a number or `forever`")
-    names = ("crashes", "recoveries", "losses", "duplicates", "mistakes")
-    budget = Budget(**{name: options[name] for name in names})
-    if budget.recoveries and not budget.crashes:
-        raise Misuse("nobody can come back who never crashed", hint="give --crashes too")
-    for name, value in options["bound"]:
-        if not isinstance(value, int):
-            raise Misuse(f"--bound {name}={value}: expected a whole number")
-    configuration = Configuration(
-        scenario,
-        load_algorithm(scenario.algorithm),
-        requests=FOREVER if requests == "forever" else int(requests),
-        budget=budget,
-        timeouts=options["timeouts"],
-        amnesia=options["amnesia"],
-        without=options["without"],
-        bounds=dict(options["bound"]),
-        capacity=options["capacity"],
-        victims=options["victims"] or (),
-    )
-    if options["amnesia"] and not configuration.budget.recoveries:
-        raise Misuse("nobody comes back who could have forgotten", hint="give --crashes and --recoveries too")
-    if budget.mistakes and not configuration.detector:
-        name = configuration.algorithm.name
-        raise Misuse(f"{name} listens to no failure detector, so that none can mislead it", hint="leave --mistakes out")
-    return configuration
-
-
-def _progress(now: Progress) -> str:
-    rate = now.transitions / now.seconds if now.seconds else 0
-    return (
-        f"{now.states:,} states, {rate:,.0f} transitions/s, depth {now.depth}, "
-        f"queue {now.queue:,}, {now.memory >> 20:,} MiB"
-    )
-
-
-def _shown(found: Report) -> tuple[str, Counterexample] | None:
-    """The counterexample to draw: a promised property's before another's, then the first in the table."""
-    order = sorted(found.verdicts, key=lambda verdict: not verdict.promised)
-    for verdict in order:
-        if verdict.name in found.counterexamples:
-            return verdict.name, found.counterexamples[verdict.name]
-    return None
-
-
-def _write(example: tuple[str, Counterexample] | None, options: dict[str, Any]) -> dict[str, Path]:
-    if example is None:
-        return {}
-    name, run = example
-    files: dict[str, Path] = {}
-    if options["scenario_file"]:
-        path = files["scenario"] = options["scenario_file"]
-        comment = (
-            f"{_which(run, options).capitalize()} in which {name} is broken. See it:\n"
-            f"    vez sim --scenario {path.name} --diagram text"
-        )
-        write_file(path, dumps(run.scenario, comment))
-    if options["trace_file"]:
-        files["trace"] = options["trace_file"]
-        write_file(options["trace_file"], run.trace.to_bytes())
-    if options["output"]:
-        kind = diagram_format(options["diagram"], options["output"])
-        files["diagram"] = options["output"]
-        print_diagram(report_run(run.trace), kind or "text", options["output"])
-    return files
-
-
-def _print(
-    found: Report, example: tuple[str, Counterexample] | None, options: dict[str, Any], files: dict[str, Path]
-) -> None:
-    out = console()
-    if options["diagram"] and not options["output"] and example is not None:
-        print_diagram(report_run(example[1].trace), options["diagram"], None)
-        if options["diagram"] != "text":
-            return
-    out.print(f"[bold]{escape(found.algorithm)}[/]  {found.configuration}")
-    rate = found.transitions / found.seconds if found.seconds else 0
-    whole = "all explored" if not found.stopped else f"[yellow]stopped {found.stopped}[/]"
-    out.print(
-        f"{found.states:,} states, {found.transitions:,} transitions, depth {found.depth}, {whole} in "
-        f"{found.seconds:.2f} s ({rate:,.0f} transitions/s, {found.bytes_per_state:.0f} bytes a state)"
-    )
-    for text in found.bugs:
-        out.print(f"[bold red]bug:[/] {escape(text)}")
-    print_verdicts(out, found.verdicts)
-    if example is not None:
-        _print_run(*example, _which(example[1], options))
-    for path in files.values():
-        out.print(f"wrote {path}", soft_wrap=True)
-    if example is None and any(options[name] for name in ("output", "scenario_file", "trace_file")):
-        out.print("nothing is broken: no file was written")
-
-
-def _which(run: Counterexample, options: dict[str, Any]) -> str:
-    """Breadth first finds the shortest; among fewer interleavings it need not be there, and of loops one is enough."""
-    return "a run" if options["reduce"] or run.path.loop is not None else "the shortest run"
-
-
-def _print_run(name: str, run: Counterexample, which: str) -> None:
-    out = console()
-    repeated = ", then round in a loop" if run.path.loop is not None else ""
-    steps = f"{run.steps} step{'s' * (run.steps != 1)}"
-    out.print(f"{which} in which [bold]{name}[/] is broken, {steps}{repeated}:")
-    place = 0
-    for number, step in enumerate(run.path.steps):
-        if number == run.path.loop:
-            out.print("[dim]   ┌ from here on for ever[/]")
-        if run.path.no_return == number and number:
-            out.print("[dim]   ─ no way back from here: every continuation fails[/]")
-        place += step.kind != "advance"
-        mark = "│" if run.path.loop is not None and number >= run.path.loop else " "
-        out.print(f"   {mark} {place:3}  {escape(run.words[number])}")
-
-
-def to_json(found: Report, files: dict[str, Path]) -> dict[str, Any]:
-    """The report as plain values."""
-    return {
-        "algorithm": found.algorithm,
-        "configuration": found.configuration,
-        "states": found.states,
-        "transitions": found.transitions,
-        "depth": found.depth,
-        "ends": found.ends,
-        "seconds": round(found.seconds, 3),
-        "bytes_per_state": round(found.bytes_per_state, 1),
-        "complete": not found.stopped,
-        "stopped": found.stopped,
-        "bugs": found.bugs,
-        "properties": {
-            verdict.name: {
-                "verdict": verdict.words,
-                "status": verdict.status,
-                "evidence": verdict.evidence,
-                "promised": verdict.promised,
-            }
-            for verdict in found.verdicts
-        },
-        "counterexamples": {
-            name: {
-                "steps": list(run.words),
-                "loop": run.path.loop,
-                "no_return": run.path.no_return,
-                "scenario": run.scenario,
-            }
-            for name, run in found.counterexamples.items()
-        },
-        "files": {name: str(path) for name, path in files.items()},
-    }

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections.abc import Callable
 from io import StringIO
-from pathlib import Path
 from typing import Any
 
 from rich import box
@@ -14,57 +11,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from vez.check.search import INTERRUPTED
 from vez.check.threads.interleavings import Found, explore
 from vez.check.threads.machine import Turn
-from vez.cli.app import EXIT_BROKEN
+from vez.cli.app import settle
 from vez.cli.output import PIPE_WIDTH, SUFFIXES, console, print_json, write_file
+from vez.cli.programs import load_program
 from vez.cli.progress import Line
-from vez.errors import BadData, MissingFile, Misuse, UnknownName, VezError
-from vez.sim.blame import blame_function
+from vez.errors import Misuse
 from vez.threads import Program
-from vez.threads.programs import PROGRAMS
-
-
-def load_program(name: str, settings: dict[str, Any]) -> Program:
-    """A program of the house by its name, or a function of the user's: path/to/file.py:function."""
-    path, colon, function = name.rpartition(":")
-    if colon and path.endswith(".py"):
-        maker = _from_file(Path(path), function)
-    elif name in PROGRAMS:
-        maker = PROGRAMS[name]
-    else:
-        raise UnknownName("program of threads", name, PROGRAMS)
-    try:
-        program = maker(**settings)
-    except TypeError as error:
-        raise Misuse(f"{name}: {error}", hint="its settings are the function's arguments: --set rounds=2") from error
-    except VezError:
-        raise
-    except (Exception, SystemExit) as error:
-        raise blame_function(error, maker, "making the program") from error
-    if not isinstance(program, Program):
-        raise BadData(f"{name} returned a {type(program).__name__}, expected a vez.threads.Program")
-    return program
-
-
-def _from_file(path: Path, function: str) -> Any:
-    if not path.is_file():
-        raise MissingFile(f"there is no file {path}")
-    spec = importlib.util.spec_from_file_location(f"vez_user_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise BadData(f"{path} cannot be loaded as Python")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        raise BadData(f"{path}: {type(error).__name__}: {error}") from error
-    found = getattr(module, function, None)
-    if not callable(found):
-        names = [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
-        raise UnknownName(f"function in {path}", function, names)
-    return found
-
 
 MOST_STATES = 5_000_000
 """Each is a few Python objects; this many fill the memory of a small machine."""
@@ -81,6 +36,7 @@ def check_threads(options: dict[str, Any], given: set[str]) -> int:
     kind = _picture_kind(options)
     with Line() as line:
         found = explore(program, min(options["max_states"], MOST_STATES), options["max_memory"], line.show)
+    code = settle(broken=bool(found.broken), undecided=not found.complete, interrupted=found.stopped == INTERRUPTED)
     if options["output"] and found.broken:
         write_file(options["output"], _PICTURES[kind](program, found))
     if options["as_json"]:
@@ -91,7 +47,7 @@ def check_threads(options: dict[str, Any], given: set[str]) -> int:
         _print(name, program, found)
         if options["output"]:
             console().print(f"wrote {options['output']}" if found.broken else "nothing is broken: nothing was drawn")
-    return EXIT_BROKEN if found.broken else 0
+    return code
 
 
 def _option(name: str) -> str:

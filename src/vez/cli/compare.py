@@ -9,7 +9,7 @@ import click
 import msgspec
 from rich.markup import escape
 
-from vez.cli.app import EXIT_BROKEN
+from vez.cli.app import EXIT_BROKEN, settle
 from vez.cli.charts import json_option, show
 from vez.cli.output import console, print_json
 from vez.cli.progress import progress
@@ -83,12 +83,13 @@ def _table(
     module: Any, kind: str, names: list[str], sizes: tuple[int, ...], markdown: bool, as_json: bool
 ) -> list[Row]:
     """Measure, and print in the form asked for."""
-    rows = []
+    rows: list[Row] = []
     with progress("comparing", len(names) * len(sizes)) as step:
         for n in sizes:
             for name in names:
                 rows.append(module.compare(name, n))
                 step(name)
+    settle(broken=not all(row.passed for row in rows))
     if as_json:
         meanings = {metric.name: metric.meaning for metric in module.METRICS}
         print_json({"kind": kind, "metrics": meanings, "rows": [_row_json(row) for row in rows]})

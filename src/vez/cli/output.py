@@ -44,9 +44,14 @@ def console() -> Console:
     return Console(highlight=False, width=PIPE_WIDTH)
 
 
+def json_text(value: Any) -> str:
+    """JSON, readable and in a fixed order."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
+
+
 def print_json(value: Any) -> None:
-    """JSON on standard output, readable and in a fixed order."""
-    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2).decode())
+    """JSON on standard output."""
+    click.echo(json_text(value), nl=False)
 
 
 def write_file(path: Path, content: str | bytes) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from vez.cli.app import EXIT_BROKEN
+from vez.cli.app import settle
 from vez.cli.charts import json_option, output_option, say, show
 from vez.cli.output import print_json
 from vez.cli.progress import progress
@@ -68,6 +68,7 @@ def quorum(
     found = risk(n, chosen, chance, off)
     others = over_m(n, chance, off)
     observed = _observe(n, chosen, chance, simulate_p, runs, seed) if simulate or simulate_p else None
+    code = settle(broken=observed is not None and bool(observed.surprises))
     if as_json:
         print_json(_as_json(found, others, wanted, smallest, observed))
     else:
@@ -81,7 +82,7 @@ def quorum(
             _print_experiment(observed)
     if output is not None or any(other.violation or other.unavailable for other in others):
         show(_chart(n, chosen, forget, others), output, quiet=as_json)
-    return EXIT_BROKEN if observed is not None and observed.surprises else 0
+    return code
 
 
 def _observe(n: int, m: int, chance: Fraction, simulate_p: str | None, runs: int, seed: int) -> Experiment:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from vez import draw
-from vez.cli.app import EXIT_BROKEN
+from vez.cli.app import settle
 from vez.cli.output import diagram_format, print_diagram, print_json, print_report
 from vez.core import trace as traces
 from vez.errors import Misuse
@@ -23,11 +23,12 @@ from vez.study.report import report
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def show(trace: Path, diagram: str | None, output: Path | None, as_json: bool) -> int:
     """Judge, measure and draw TRACE, a file written by `vez sim --trace FILE`."""
-    found = report(traces.load(trace))
     kind = diagram_format(diagram, output)
+    if as_json and kind and output is None:
+        raise Misuse("--json and --diagram both want standard output", hint="give the picture a file with -o")
+    found = report(traces.load(trace))
+    code = settle(broken=found.breaks_promise, undecided=found.promise_open)
     if as_json:
-        if kind and output is None:
-            raise Misuse("--json and --diagram both want standard output", hint="give the picture a file with -o")
         if kind:
             print_diagram(found, kind, output)
         print_json(found.to_json())
@@ -38,4 +39,4 @@ def show(trace: Path, diagram: str | None, output: Path | None, as_json: bool) -
             click.echo(f"wrote {output}")
         elif (kind or "text") == "text":
             print_report(found)
-    return EXIT_BROKEN if any(verdict.promised for verdict in found.broken) else 0
+    return code

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from vez import draw
-from vez.cli.app import EXIT_BROKEN
+from vez.cli.app import settle
 from vez.cli.options import ASSIGNMENT, CRASH, CUT, DELAY, DRIFT, EDGES, ELECT, IDS, PARTITION, PAUSE, SUSPECT, WANT
 from vez.cli.output import console, diagram_format, print_diagram, print_json, print_report, write_file
 from vez.cli.sim_scenario import SWEEP_DELAY, build_scenario
@@ -120,17 +120,19 @@ def sim(context: click.Context, /, **options: Any) -> int:
         raise Misuse("--json and --diagram both want standard output", hint="give the picture a file with -o")
     with Console(stderr=True).status(f"running {escape(scenario.algorithm)}"):  # seen only where it takes long
         report = run_and_report(scenario, algorithm, debug=options["debug"])
+    missed = unmet_expectations(scenario.expect, report)
+    if scenario.expect != Expect():
+        code = settle(broken=bool(missed))
+    else:
+        code = settle(broken=report.breaks_promise, undecided=report.promise_open)
     if options["trace_file"]:
         write_file(options["trace_file"], report.trace.to_bytes())
-    missed = unmet_expectations(scenario.expect, report)
     broken = next((verdict.name for verdict in report.broken if verdict.promised), None)
     shrunk = None
     if options["shrink_to"]:
         shrunk = _shrink(scenario, broken or next((verdict.name for verdict in report.broken), None), options)
     _show(report, kind, options, missed, shrunk)
-    if scenario.expect != Expect():
-        return EXIT_BROKEN if missed else 0
-    return EXIT_BROKEN if broken else 0
+    return code
 
 
 def _show(report: Report, kind: str | None, options: dict[str, Any], missed: list[str], shrunk: Path | None) -> None:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from vez.cli.app import EXIT_BROKEN
+from vez.cli.app import settle
 from vez.cli.output import console, counted, print_json
 from vez.errors import Misuse
 from vez.sim.delays import parse_delay
@@ -43,6 +43,7 @@ def run_sweep(
             bar.update(task, completed=done, description=f"runs ({broken} broken)" if broken else "runs")
 
         result = sweep(scenario, options["runs"], jobs=options["jobs"], debug=options["debug"], progress=progress)
+    code = _settled(result)
     first = result.first_broken
     shrunk = None
     if options["shrink_to"]:
@@ -52,9 +53,14 @@ def run_sweep(
         print_json(_json(result, shrunk))
     else:
         _print(result, typed, shrunk)
-    if scenario.expect != Expect():
-        return EXIT_BROKEN if result.missed else 0
-    return EXIT_BROKEN if any(tally.broken and tally.promised for tally in result.tallies) else 0
+    return code
+
+
+def _settled(result: Sweep) -> int:
+    if result.scenario.expect != Expect():
+        return settle(broken=bool(result.missed))
+    promised = [tally for tally in result.tallies if tally.promised]
+    return settle(broken=any(tally.broken for tally in promised), undecided=any(tally.undecided for tally in promised))
 
 
 def _json(result: Sweep, shrunk: Path | None) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from vez.cli.app import EXIT_BROKEN
+from vez.cli.app import settle
 from vez.cli.output import console, diagram_format, print_diagram, print_json, write_file
 from vez.core.assumptions import Assumption
 from vez.errors import Misuse
@@ -52,8 +52,9 @@ def run_without(options: dict[str, Any]) -> int:
             progress=lambda tried: bar.update(task, completed=tried),
         )
     found, short = pair or (None, None)
+    code = settle(broken=found is not None)
     _show(options, seeds, found, short.but(algorithm=options["algorithm"]) if short else None, kind)
-    return EXIT_BROKEN if found else 0
+    return code
 
 
 def _show(options: dict[str, Any], seeds: int, found: Break | None, short: Scenario | None, kind: str | None) -> None:

@@ -9,11 +9,11 @@ import click
 from click.core import ParameterSource
 from rich.markup import escape
 
-from vez.cli.app import EXIT_BROKEN
-from vez.cli.check_threads import load_program
+from vez.cli.app import settle
 from vez.cli.numbers import Number
 from vez.cli.options import ASSIGNMENT
 from vez.cli.output import console, print_json
+from vez.cli.programs import load_program
 from vez.errors import Misuse
 from vez.sim.blame import blame_function
 from vez.threads import Program
@@ -58,6 +58,7 @@ def threads_command(program: str, **options: Any) -> int:
         body = next(iter(made.threads.values()))
         raise blame_function(outcome.failure, body, "on a real thread") from outcome.failure
     kept = outcome.finished and _as_claimed(made, outcome)
+    code = settle(broken=not kept)
     if options["as_json"]:
         print_json({"program": program, "kept": kept, **_plain(outcome)})
     else:
@@ -72,7 +73,7 @@ def threads_command(program: str, **options: Any) -> int:
             out.print(f"{word}: {escape(claim + values)}; {outcome.seconds:.3f} s")
             if kept:
                 out.print("one run tells little: vez check tries every interleaving")
-    return 0 if kept else EXIT_BROKEN
+    return code
 
 
 def _as_claimed(program: Program, outcome: Outcome) -> bool:

@@ -10,7 +10,7 @@ import msgspec
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from vez import draw
-from vez.cli.app import EXIT_BROKEN
+from vez.cli.app import settle
 from vez.cli.numbers import Number
 from vez.cli.output import STYLES, console, diagram_format, print_json, write_file
 from vez.core.trace import Trace
@@ -46,6 +46,7 @@ def torture(
     if not as_json:
         click.echo(f"seed {seed}: {workers} workers on {plan.url}, {seconds:g} s of {', '.join(chosen) or 'peace'}")
     outcome = _watched(Campaign(plan))
+    code = settle(broken=bool(outcome.broken))
     if trace is not None:
         write_file(trace, outcome.trace.to_bytes())
     for verdict in outcome.broken[:1]:
@@ -58,7 +59,7 @@ def torture(
         print_json(_as_json(outcome))
     else:
         _print(outcome)
-    return EXIT_BROKEN if outcome.broken else 0
+    return code
 
 
 def _watched(campaign: Campaign) -> Outcome:

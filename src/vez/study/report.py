@@ -31,6 +31,16 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
         """The verdicts with the status `broken`."""
         return tuple(verdict for verdict in self.verdicts if verdict.status is Status.BROKEN)
 
+    @property
+    def breaks_promise(self) -> bool:
+        """True if a property that the algorithm promises is broken."""
+        return any(verdict.promised for verdict in self.broken)
+
+    @property
+    def promise_open(self) -> bool:
+        """True if the run ended before a promised property could be judged."""
+        return any(verdict.promised and verdict.status is Status.UNDECIDED for verdict in self.verdicts)
+
     def to_json(self) -> dict[str, Any]:
         """The report as values for JSON."""
         header, cost = self.trace.header, self.measurements

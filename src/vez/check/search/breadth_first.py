@@ -18,6 +18,7 @@ from vez.check.model.semantics import Model
 from vez.check.reduce.ample import Ample, Unforeseen, refuse
 from vez.check.reduce.commute import Commuting
 from vez.check.reduce.symmetry import Symmetry
+from vez.check.search import INTERRUPTED
 from vez.check.search.layout import HAS_LED, IS_INSIDE
 from vez.check.search.memory import resident_bytes
 from vez.check.search.overlap import Frontier, Overlap
@@ -133,7 +134,7 @@ class Search:
         try:
             self._explore(overlap)
         except KeyboardInterrupt:
-            self.stopped = "by Ctrl-C"
+            self.stopped = INTERRUPTED
         finally:
             overlap.close()
         self.seconds = time.monotonic() - self.started

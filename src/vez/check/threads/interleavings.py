@@ -14,6 +14,7 @@ import msgspec
 import numpy as np
 
 from vez.check.liveness.graph import Fairness, Graph
+from vez.check.search import INTERRUPTED
 from vez.check.search.memory import resident_bytes
 from vez.check.threads.machine import ENDED, Moment, Threads, Turn, is_variable
 from vez.errors import VezError
@@ -86,7 +87,7 @@ class _Exploration:
                 if at % LOOK_EVERY == 0 or len(self.order) >= self.max_states:
                     self._look(at)
         except KeyboardInterrupt:
-            self.stopped = "by Ctrl-C"
+            self.stopped = INTERRUPTED
         if not self.stopped and not {"claim", "deadlock_freedom"} & self.broken.keys():
             self._judge_cycles()
         return Found(

@@ -1,0 +1,54 @@
+"""Programs of threads by name: those of the catalogue, and functions in a user's file."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+from vez.errors import BadData, MissingFile, Misuse, UnknownName, VezError
+from vez.sim.blame import blame_function
+from vez.threads import Program
+from vez.threads.programs import PROGRAMS
+
+
+def load_program(name: str, settings: dict[str, Any]) -> Program:
+    """A program of the house by its name, or a function of the user's: path/to/file.py:function."""
+    path, colon, function = name.rpartition(":")
+    if colon and path.endswith(".py"):
+        maker = _from_file(Path(path), function)
+    elif name in PROGRAMS:
+        maker = PROGRAMS[name]
+    else:
+        raise UnknownName("program of threads", name, PROGRAMS)
+    try:
+        program = maker(**settings)
+    except TypeError as error:
+        raise Misuse(f"{name}: {error}", hint="its settings are the function's arguments: --set rounds=2") from error
+    except VezError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise blame_function(error, maker, "making the program") from error
+    if not isinstance(program, Program):
+        raise BadData(f"{name} returned a {type(program).__name__}, expected a vez.threads.Program")
+    return program
+
+
+def _from_file(path: Path, function: str) -> Any:
+    if not path.is_file():
+        raise MissingFile(f"there is no file {path}")
+    spec = importlib.util.spec_from_file_location(f"vez_user_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise BadData(f"{path} cannot be loaded as Python")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise BadData(f"{path}: {type(error).__name__}: {error}") from error
+    found = getattr(module, function, None)
+    if not callable(found):
+        names = [name for name, value in vars(module).items() if callable(value) and not name.startswith("_")]
+        raise UnknownName(f"function in {path}", function, names)
+    return found
