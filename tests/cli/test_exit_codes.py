@@ -33,6 +33,8 @@ PASSED = ["--until", "3", "--want", "2@0+30", "--want", "3@1"]
         (["check", "maekawa", "-n", "2", "--property", "deadlock_freedom"], 0),
         (["check", "threads:counter"], 1),
         (["check", "threads:counter", "--set", "threads=4", "--set", "lock=step", "--max-states", "50"], 2),
+        (["verify", "ricart-agrawala", "--max-states", "10"], 2),
+        (["verify", "coordinator"], 0),
         (["sim", "coordinator", "-n", "3", *PASSED], 2),
         (["sim", "coordinator", "-n", "3", *PASSED, "--runs", "3"], 2),
         (["sim", "coordinator", "-n", "3", *PASSED[2:]], 0),

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich import box
 from rich.table import Table
 
 from vez.algorithms import ALGORITHMS, find
-from vez.cli.app import EXIT_BROKEN
-from vez.cli.output import console, print_json, write_file
+from vez.cli.app import settle
+from vez.cli.output import console, counted, json_text, print_json, write_file
 from vez.cli.progress import Line
 from vez.errors import Misuse
-from vez.study.verify.matrix import Row, to_json, verify
-from vez.study.verify.page import markdown
+
+if TYPE_CHECKING:
+    from vez.study.verify.kept import Kept
+    from vez.study.verify.matrix import Row
+    from vez.study.verify.run import At, Question
 
 MAX_STATES = 3_000_000
 """For each world; the whole catalogue then takes some minutes."""
@@ -24,49 +27,127 @@ MAX_STATES = 3_000_000
 @click.command("verify", short_help="Check the whole catalogue.")
 @click.argument("algorithms", nargs=-1)
 @click.option("--max-states", type=click.IntRange(1), default=MAX_STATES, show_default=True, help="For each world.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the matrix as a Markdown page.")
+@click.option("--jobs", type=click.IntRange(1, 2), help="Cores for each search, at most 2.  [default: as there are]")
+@click.option(
+    "--resume",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Keep finished rows in this file, and go on from those that an earlier call kept there.",
+)
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the matrix to this file: .md or .json.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def verify_command(algorithms: tuple[str, ...], max_states: int, output: Path | None, as_json: bool) -> int:
+def verify_command(
+    algorithms: tuple[str, ...], max_states: int, jobs: int | None, resume: Path | None, output: Path | None,
+    as_json: bool,
+) -> int:  # fmt: skip
     """Check ALGORITHMS (or all) for few processes against every kind of fault.
 
-    Exit code 1 says that a promise is broken in a world that keeps the algorithm's assumptions, unless the
-    algorithm is kept because it is wrong.
+    Only worlds that keep the algorithm's assumptions decide the exit code, and not those of algorithms that are
+    wrong on purpose. Ctrl-C ends the command and prints the rows that are finished; with --resume, the same
+    command goes on from there.
+
+    \b
+    Exit codes: 0 every promise holds, 1 a promise is broken, 2 a promise is undecided, 130 interrupted.
 
     \b
     vez verify ricart-agrawala bully
-    vez verify -o docs/reference/verdicts.md
+    vez verify --resume rows.jsonl -o verdicts.md
     """
-    if output and output.suffix.lower() != ".md":
-        raise Misuse(f"{output}: the matrix is written as Markdown", hint="say -o verdicts.md")
+    if output and output.suffix.lower() not in (".md", ".json"):
+        raise Misuse(f"{output}: the matrix is written as Markdown or JSON", hint="say -o verdicts.md")
     chosen = {name: find(name) for name in algorithms} or dict(ALGORITHMS)
-    with Line() as line:
-        rows = list(verify(chosen, max_states, line.show))
-    if output:
-        write_file(output, markdown(rows, max_states))
-    surprises = [row for row in rows if not chosen[row.algorithm].wrong and surprising(row)]
+    from vez.study.verify.page import markdown  # here, so that --help needs no NumPy
+    from vez.study.verify.run import questions
+
+    asked = questions(chosen)
+    rows, interrupted = _checked(asked, max_states, jobs, _kept(resume, max_states))
+    honest = [row for row in rows if not chosen[row.algorithm].wrong]
+    surprises = [row for row in honest if row.has_promised("broken")]
+    undecided = [row for row in honest if row.has_promised("not exhausted")]
+    code = settle(broken=bool(surprises), undecided=bool(undecided), interrupted=interrupted)
+    found = _json(rows, len(asked), surprises, undecided, interrupted)
+    if output and not interrupted:
+        write_file(output, markdown(rows, max_states) if output.suffix.lower() == ".md" else json_text(found))
     if as_json:
-        print_json({"rows": [to_json(row) for row in rows], "surprises": len(surprises)})
+        print_json(found)
     else:
-        _print(rows, surprises, output)
-    return EXIT_BROKEN if surprises else 0
+        _print(rows, surprises, undecided)
+        if output and not interrupted:
+            console().print(f"wrote {output}", soft_wrap=True)
+    if interrupted:
+        _tell_interrupted(_worlds(rows), len(asked), resume, output)
+    return code
 
 
-def surprising(row: Row) -> bool:
-    """Whether a promise is broken although all assumptions are kept."""
-    return row.kept and any(row.cells[name].status == "broken" for name in row.promised if name in row.cells)
+def _kept(resume: Path | None, max_states: int) -> Kept | None:
+    if resume is None:
+        return None
+    from vez.study.verify.kept import Kept
+
+    kept = Kept(resume, max_states)
+    if kept.stale:
+        click.echo(f"vez: {resume} is of other code or another --max-states: all rows are checked anew", err=True)
+    elif kept:
+        click.echo(f"vez: {counted(len(kept), 'row')} taken from {resume}", err=True)
+    return kept
 
 
-def _print(rows: list[Row], surprises: list[Row], output: Path | None) -> None:
+def _checked(asked: list[Question], max_states: int, jobs: int | None, kept: Kept | None) -> tuple[list[Row], bool]:
+    """The rows, and True if Ctrl-C came before all were finished."""
+    from vez.study.verify.run import verify
+
+    rows: list[Row] = []
+    with Line() as line:
+
+        def watch(at: At) -> None:
+            states = f", {at.search.states:,} states" if at.search else ""
+            line.show(f"{at.done} of {len(asked)} worlds checked; {at.words}{states}")
+
+        try:
+            # one by one: what is there when the interruption comes stays there
+            rows.extend(verify(asked, max_states, kept=kept, jobs=jobs or 0, watch=watch))
+        except KeyboardInterrupt:
+            return rows, True
+    return rows, False
+
+
+def _worlds(rows: list[Row]) -> int:
+    """In how many worlds the algorithms were checked; two numbers of processes count once."""
+    return len({(row.algorithm, row.world.name, row.world.properties) for row in rows})
+
+
+def _tell_interrupted(done: int, total: int, resume: Path | None, output: Path | None) -> None:
+    click.echo(f"vez: interrupted; {done} of {total} worlds are checked", err=True)
+    if output:
+        click.echo(f"     {output} was not written", err=True)
+    if resume:
+        click.echo(f"     they are kept in {resume}: the same command goes on from there", err=True)
+    else:
+        click.echo("     with --resume FILE a later call can go on where this one ended", err=True)
+
+
+def _json(rows: list[Row], total: int, surprises: list[Row], undecided: list[Row], interrupted: bool) -> dict[str, Any]:
+    from vez.study.verify.matrix import to_json
+
+    return {
+        "rows": [to_json(row) for row in rows],
+        "worlds": {"checked": _worlds(rows), "asked": total},
+        "interrupted": interrupted,
+        "surprises": len(surprises),
+        "undecided": len(undecided),
+    }
+
+
+def _print(rows: list[Row], surprises: list[Row], undecided: list[Row]) -> None:
     out = console()
     for name in dict.fromkeys(row.algorithm for row in rows):
         title = f"[bold]{name}[/]"
         for columns in dict.fromkeys(tuple(row.cells) for row in rows if row.algorithm == name):
             out.print(_table([row for row in rows if row.algorithm == name and tuple(row.cells) == columns], title))
             title = ""
+    for row in undecided:
+        out.print(f"[yellow]a promise is undecided:[/] {row.algorithm}, {row.world.name}, n={row.n}")
     for row in surprises:
-        out.print(f"[bold red]a promise is broken:[/] {row.algorithm}, {row.world.name}")
-    if output:
-        out.print(f"wrote {output}", soft_wrap=True)
+        out.print(f"[bold red]a promise is broken:[/] {row.algorithm}, {row.world.name}, n={row.n}")
 
 
 def _table(rows: list[Row], title: str) -> Table:

@@ -13,8 +13,9 @@ from typing import Any
 import msgspec
 
 from vez.algorithms.mutex.elected_coordinator import ELECTIONS
-from vez.check import Budget, Configuration, Limits, Report, check
+from vez.check import Budget, Configuration, Limits, Progress, Report, check
 from vez.check.liveness.lassos import LIVENESS
+from vez.check.search import INTERRUPTED
 from vez.core.assumptions import Assumption, Property
 from vez.core.process import DURABLE, Process, marked
 from vez.properties import Status, Verdict
@@ -209,8 +210,12 @@ class Row(msgspec.Struct, frozen=True):
 
     @property
     def settled(self) -> bool:
-        """Whether every cell is decided, or cannot be."""
+        """True if every cell is decided, or cannot be."""
         return all(cell.status != "not exhausted" for cell in self.cells.values())
+
+    def has_promised(self, status: str) -> bool:
+        """True if a promised property has this status although the world keeps all assumptions."""
+        return self.kept and any(self.cells[name].status == status for name in self.promised if name in self.cells)
 
     @property
     def size(self) -> str:
@@ -264,32 +269,37 @@ def _case(name: str, world: World) -> Case:
     return world.case or CASES.get(name) or Case("")
 
 
-def verify(
-    algorithms: Mapping[str, type[Process]],
+def row(
+    name: str,
+    algorithm: type[Process],
+    world: World,
     max_states: int,
-    watch: Callable[[str], None] | None = None,
-) -> Iterator[Row]:
-    """Check the algorithms one world after another; where too much is left open, two processes are tried as well."""
-    for name, algorithm in algorithms.items():
-        for world in worlds(name, algorithm):
-            if watch is not None:
-                watch(f"{name}: {world.name}")
-            found = row(name, algorithm, world, max_states)
-            yield found
-            if not found.settled and found.n > FEWEST >= algorithm.smallest() and algorithm.topology.name != "graph":
-                yield row(name, algorithm, world, max_states, n=FEWEST)
-
-
-def row(name: str, algorithm: type[Process], world: World, max_states: int, *, n: int = 0) -> Row:
-    """Check one algorithm in one world."""
+    *,
+    n: int = 0,
+    jobs: int = 0,
+    watch: Callable[[Progress], None] | None = None,
+) -> Row:
+    """Check one algorithm in one world. Raises KeyboardInterrupt if the search was interrupted."""
     asked = configuration(name, algorithm, world, n)
-    report = check(asked, world.properties, limits=Limits(max_states), no_return=False)
+    limits = Limits(max_states)
+    report = check(asked, world.properties, limits=limits, no_return=False, workers=jobs, watch=watch)
+    if report.stopped == INTERRUPTED:
+        raise KeyboardInterrupt
+    states = None if report.stopped else report.states
+    cells = {verdict.name: _cell(report, verdict) for verdict in report.verdicts}
+    return filled(name, algorithm, world, len(asked.ids), states, cells)
+
+
+def filled(
+    name: str, algorithm: type[Process], world: World, n: int, states: int | None, cells: dict[str, Cell]
+) -> Row:
+    """The row of an algorithm in a world, from what the checker found."""
     return Row(
         algorithm=name,
         world=world,
-        n=len(asked.ids),
-        states=None if report.stopped else report.states,
-        cells={verdict.name: _cell(report, verdict) for verdict in report.verdicts},
+        n=n,
+        states=states,
+        cells=cells,
         promised=tuple(map(str, algorithm.guarantees)),
         kept=not _unkept(algorithm, world, _case(name, world).parameters),
     )
