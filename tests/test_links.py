@@ -93,3 +93,13 @@ def test_dead_links_and_anchors_are_found(tmp_path: Path) -> None:
         "```text\n[code](no.md)\n```\n"
     )  # fmt: skip
     assert dead(page) == ["none.svg", "missing.md", "other.md#four", "#there"]
+
+
+def test_the_architecture_names_folders_and_files_that_exist() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    named = re.findall(r"`([\w./-]+/[\w./-]*)`", text)
+    bases = (ROOT, ROOT / "src", ROOT / "src" / "vez")
+    inside = tuple(path for path in (ROOT / "src" / "vez").glob("*/") if path.is_dir())
+    assert [name for name in named if not any((base / name).exists() for base in (*bases, *inside))] == []
+    folders = {path.name for path in inside if (path / "__init__.py").exists()}
+    assert {folder for folder in folders if f"`{folder}/`" not in text} == set()
