@@ -33,18 +33,20 @@ def test_json_with_a_condition_of_ones_own(capsys: pytest.CaptureFixture[str]) -
 
 def test_plot(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "plot.svg"
-    assert run(["detectors", *FEW, "--delay", "exponential(4)", "--plot", str(path)]) == 0
+    assert run(["detectors", *FEW, "--delay", "exponential(4)", "-o", str(path)]) == 0
     assert ElementTree.parse(path).getroot().tag.endswith("svg")  # noqa: S314 - our own file
-    assert f"wrote {path}" in capsys.readouterr().out
+    assert f"wrote {path}" in capsys.readouterr().err
+    assert run(["detectors", *FEW, "--delay", "exponential(4)", "--plot", str(path)]) == 0
+    assert "--plot is deprecated and will be removed in a later version; use -o" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "complaint"),
     [
-        (["--plot", "plot.png"], 64, "ends in .svg"),
+        (["-o", "plot.png"], 64, "ends in .svg or .txt"),
         (["--delay", "soon"], 64, "not a duration"),
         (["--threshold", "0"], 64, "threshold"),
-        (["--plot", "nowhere/at/all.svg", "--loss", "0.1", *FEW], 73, "cannot write"),
+        (["-o", "nowhere/at/all.svg", "--loss", "0.1", *FEW], 73, "cannot write"),
     ],
 )
 def test_mistakes_are_told_in_one_line(

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from vez.draw.chart.chart import Axis, Chart, Mark, Scale, Series, places
+from vez.draw.chart.chart import Axis, Chart, Mark, Panels, Scale, Series, places
 from vez.draw.chart.svg import svg
 from vez.draw.chart.text import text
 from vez.errors import Misuse
@@ -85,3 +85,35 @@ def test_text_names_several_series_and_marks() -> None:
     drawn = text(chart(Series("a", ((1, 1), (9, 2))), Series("b", ((1, 2), (9, 1))), marks=(Mark(5, "middle"),)))
     assert "● a   × b" in drawn
     assert "┊ middle" in drawn
+
+
+def test_zero_has_a_place_of_its_own_where_the_axis_names_one() -> None:
+    scale = Scale(Axis("rate", "log", low=0.01, high=100, zero="none"), [0, 3])
+    assert scale.place(0) == 0
+    assert 0 < (scale.place(0.01) or 0) < (scale.place(3) or 0) < (scale.place(100) or 0) == 1
+    assert [tick.label for tick in scale.ticks()] == ["none", "0.01", "0.1", "1", "10", "100"]
+    assert Scale(Axis("x", low=0, high=60), [5, 20]).place(60) == 1
+
+
+def test_whole_numbers_have_whole_ticks() -> None:
+    assert [tick.label for tick in Scale(Axis("m"), [3, 5]).ticks()] == ["3", "4", "5"]
+
+
+def test_panels_share_one_legend_and_keep_their_places() -> None:
+    series = (Series("left", ((0, 1), (2, 3)), notes=("first", "second")), Series("right", ((0, 3), (2, 1))))
+    charts = tuple(Chart(f"panel {number}", Axis("x"), Axis("y"), series) for number in range(4))
+    panels = Panels("All & every", charts)
+    root = ElementTree.fromstring(svg(panels))  # noqa: S314 - our own words
+    words = [element.text for element in root.iter(f"{SVG}text")]
+    assert [words.count(word) for word in ("All & every", "panel 3", "left", "right")] == [1, 1, 1, 1]
+    assert sum(element.text == "second" for element in root.iter(f"{SVG}title")) == 4
+    frames = {(frame.get("x"), frame.get("y")) for frame in root.iter(f"{SVG}rect") if frame.get("class") == "frame"}
+    assert len(frames) == 4
+    width, height = float(root.get("width", "")), float(root.get("height", ""))
+    for frame in root.iter(f"{SVG}rect"):
+        assert float(frame.get("x", 0)) + float(frame.get("width", "")) <= width
+        assert float(frame.get("y", 0)) + float(frame.get("height", "")) <= height
+    lines = text(panels, columns=50).splitlines()
+    assert lines[0] == "All & every"
+    assert [line for line in lines if line.startswith("panel")] == [f"panel {number}" for number in range(4)]
+    assert max(map(len, lines)) <= 62

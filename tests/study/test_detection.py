@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from vez.detectors import Settings
+from vez.draw.chart.svg import svg
+from vez.study.detection.chart import chart
 from vez.study.detection.curves import curves
-from vez.study.detection.plot import plot
 from vez.study.detection.quality import CONDITIONS, Candidate, Condition, assess, candidates
 
 HEARTBEAT = Candidate("heartbeat", "heartbeat", Settings(interval_ms=5, timeout_ms=15))
@@ -72,6 +73,8 @@ def test_curves_trade_detection_time_for_mistakes_and_are_drawn() -> None:
         first, last = by_name[name][0], by_name[name][-1]
         assert first.detection_ms < last.detection_ms
         assert first.mistake_rate > last.mistake_rate
-    picture = plot(found, 5.0)
-    assert picture.count("<polyline") >= 4 + 4  # a line and a key for each
+    picture = svg(chart(found, 5.0))
+    assert picture.count("<polyline") >= 4
+    assert picture.count("noticed after") == picture.count("<circle") > 20
     assert "jitter" in picture
+    assert ">none<" in picture  # a place for settings without any mistake

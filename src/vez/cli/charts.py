@@ -1,4 +1,4 @@
-"""What the analysing commands share: a chart in the terminal or in a file, in one way."""
+"""Charts on the command line: as text in the terminal, or in a file whose suffix decides the format."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ from pathlib import Path
 
 import click
 
-from vez.cli.output import console, write_file
-from vez.draw.chart import Chart
+from vez.cli.given import OutputFile
+from vez.cli.output import PIPE_WIDTH, console, write_file
+from vez.draw.chart import Chart, Panels
 from vez.draw.chart.svg import svg
 from vez.draw.chart.text import text
 
 output_option = click.option(
-    "-o", "--output", type=click.Path(path_type=Path, dir_okay=False), help="Write the chart to a file, as SVG."
+    "-o", "--output", type=OutputFile(".svg", ".txt"), help="Write the chart to a file: .svg or .txt."
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
 
-def show(chart: Chart, output: Path | None, *, quiet: bool = False) -> None:
-    """Print the chart as text, or write it as SVG where a file is named."""
+def show(chart: Chart | Panels, output: Path | None, *, quiet: bool = False) -> None:
+    """Print the chart as text, or write it to the file that was named."""
     if output is not None:
-        write_file(output, svg(chart))
+        write_file(output, svg(chart) if output.suffix.lower() == ".svg" else text(chart, PIPE_WIDTH))
         click.echo(f"wrote {output}", err=True)
     elif not quiet:
         click.echo("\n" + text(chart, width()), nl=False)

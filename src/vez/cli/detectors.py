@@ -8,16 +8,16 @@ from typing import Any
 
 import click
 import msgspec
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from vez.cli.charts import json_option, output_option, show
+from vez.cli.given import OutputFile, deprecated, not_together
 from vez.cli.options import DELAY
-from vez.cli.output import console, print_json, write_file
+from vez.cli.output import console, print_json
+from vez.cli.progress import progress
 from vez.cli.tables import Column, print_table
 from vez.detectors import Settings
-from vez.errors import CannotWrite, Misuse
+from vez.study.detection.chart import chart
 from vez.study.detection.curves import count, curves
-from vez.study.detection.plot import plot
 from vez.study.detection.quality import CONDITIONS, Condition, Quality, assess, candidates
 
 CURVE_BEATS = 4000
@@ -78,13 +78,9 @@ COLUMNS = (Column("detector"), *(Column(title, right=True) for title in TITLES))
 )
 @click.option("--trials", type=click.IntRange(1, 100_000), default=200, show_default=True, help="Crashes.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Decides everything random.")
-@click.option(
-    "--plot",
-    "plot_file",
-    type=click.Path(path_type=Path),
-    help="Draw detection time against mistakes to this SVG file.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--plot", type=OutputFile(".svg"), hidden=True)
+@output_option
+@json_option
 def detectors(**options: Any) -> None:
     """Compare failure detectors: how soon a crash is noticed, and how often the living are suspected.
 
@@ -94,30 +90,27 @@ def detectors(**options: Any) -> None:
     \b
     vez detectors
     vez detectors --delay "lognormal(2,1)" --loss 0.05 --timeout 30
-    vez detectors --plot detectors.svg
-    """  # fmt: skip
+    vez detectors -o detectors.svg
+    """
+    not_together("output", "plot")
+    if options["plot"]:
+        deprecated("--plot", "-o")
+        options["output"] = options["plot"]
     settings = Settings(**{name: options[name] for name in Settings.__struct_fields__ if name in options})
     conditions = _conditions(options)
-    plot_file: Path | None = options["plot_file"]
-    if plot_file is not None and plot_file.suffix.lower() != ".svg":
-        raise Misuse(f"{plot_file}: the plot is an SVG file", hint="give it a name that ends in .svg")
-    if plot_file is not None and not plot_file.parent.is_dir():
-        raise CannotWrite(f"cannot write {plot_file}: there is no folder {plot_file.parent}")
-    steps = len(conditions) * len(candidates(settings)) + (count(conditions, settings) if plot_file else 0)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("measuring", total=steps)
-        found = _assess(settings, conditions, options, lambda: bar.advance(task))
-        if plot_file is not None:
-            drawn = curves(
-                settings, conditions, beats=CURVE_BEATS, trials=CURVE_TRIALS, seed=options["seed"],
-                progress=lambda: bar.advance(task),
-            )  # fmt: skip
-            write_file(plot_file, plot(drawn, settings.interval_ms))
+    output: Path | None = options["output"]
+    steps = len(conditions) * len(candidates(settings)) + (count(conditions, settings) if output else 0)
+    with progress("measuring", steps) as step:
+        found = _assess(settings, conditions, options, step)
+        drawn = curves(
+            settings, conditions, beats=CURVE_BEATS, trials=CURVE_TRIALS, seed=options["seed"], progress=step
+        ) if output else []  # fmt: skip
     if options["as_json"]:
         print_json(_json(found, settings, conditions, options))
     else:
         _print(found, settings, conditions, options)
+    if output:
+        show(chart(drawn, settings.interval_ms), output)
 
 
 def _conditions(options: dict[str, Any]) -> tuple[Condition, ...]:
@@ -151,7 +144,7 @@ def _json(
         "seed": options["seed"],
         "conditions": [msgspec.structs.asdict(condition) for condition in conditions],
         "detectors": [msgspec.structs.asdict(quality) for quality in found],
-        "files": {"plot": str(options["plot_file"])} if options["plot_file"] else {},
+        "files": {"plot": str(options["output"])} if options["output"] else {},
     }
 
 
@@ -168,8 +161,6 @@ def _print(
         out.print(f"\n[bold]{condition.name}[/]  {_describe(condition)}")
         rows = [[quality.detector, *_cells(quality)] for quality in found if quality.condition == condition.name]
         print_table(out, COLUMNS, rows, split=True)
-    if options["plot_file"]:
-        click.echo(f"wrote {options['plot_file']}")
 
 
 def _describe(condition: Condition) -> str:

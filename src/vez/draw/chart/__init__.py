@@ -1,5 +1,5 @@
-"""Charts: curves over two axes, as SVG or as text."""
+"""Charts: curves over two axes, alone or as panels of one picture, as SVG or as text."""
 
-from vez.draw.chart.chart import Axis, Chart, Mark, Series
+from vez.draw.chart.chart import Axis, Chart, Mark, Panels, Series
 
-__all__ = ["Axis", "Chart", "Mark", "Series"]
+__all__ = ["Axis", "Chart", "Mark", "Panels", "Series"]

@@ -1,4 +1,4 @@
-"""Chart: curves over two axes, as a value. `chart_svg` and `chart_text` put one on paper and in a terminal.
+"""Chart: curves over two axes, as a value. `svg` and `text`, beside this file, draw one for a page and a terminal.
 
 A logarithmic axis takes exact fractions as well as floats: 4·10⁻⁴⁰⁰ is below what a float can hold, and its
 logarithm is not.
@@ -17,6 +17,8 @@ from vez.errors import Misuse
 Number = int | float | Fraction
 Point = tuple[Number, Number]
 MAX_TICKS = 8
+ZERO_GAP = 0.125
+"""How far below the low end of a logarithmic axis 0 stands, as a part of its length."""
 
 
 class Axis(msgspec.Struct, frozen=True):
@@ -24,6 +26,11 @@ class Axis(msgspec.Struct, frozen=True):
 
     label: str
     scale: Literal["linear", "log"] = "linear"
+    low: Number | None = None
+    high: Number | None = None
+    """Ends of the axis; None takes the smallest and the largest value."""
+    zero: str = ""
+    """On a logarithmic axis: the label of a place below the low end for values that are 0. Empty: 0 has no place."""
 
 
 class Series(msgspec.Struct, frozen=True):
@@ -33,6 +40,8 @@ class Series(msgspec.Struct, frozen=True):
     points: tuple[Point, ...]
     style: Literal["line", "steps", "points"] = "line"
     """`steps` keeps each value until the next point; `points` are not joined."""
+    notes: tuple[str, ...] = ()
+    """What the picture says about each point when the mouse is over it."""
 
 
 class Mark(msgspec.Struct, frozen=True):
@@ -52,6 +61,13 @@ class Chart(msgspec.Struct, frozen=True):
     marks: tuple[Mark, ...] = ()
 
 
+class Panels(msgspec.Struct, frozen=True):
+    """Several charts in one picture, with one legend: series of the same place look the same in all of them."""
+
+    title: str
+    charts: tuple[Chart, ...]
+
+
 class Tick(msgspec.Struct, frozen=True):
     """A labelled place on an axis, from 0 (its start) to 1 (its end)."""
 
@@ -60,12 +76,15 @@ class Tick(msgspec.Struct, frozen=True):
 
 
 class Scale:
-    """An axis made concrete: from numbers to places between 0 and 1, with ticks at round numbers."""
+    """Maps the numbers of an axis to places between 0 and 1, and puts ticks at round numbers."""
 
     def __init__(self, axis: Axis, values: list[Number], *, ticks: int = MAX_TICKS) -> None:
         self.log = axis.scale == "log"
+        self._zero = axis.zero
+        whole = all(isinstance(value, int) for value in values)
+        values = [*values, *(end for end in (axis.low, axis.high) if end is not None)]
         if self.log:
-            values = [value for value in values if value > 0]  # what is never cannot be shown on this axis
+            values = [value for value in values if value > 0]
         if not values:
             raise Misuse(f"nothing to draw: no values for the axis {axis.label!r}")
         places = [self._flat(value) for value in values]
@@ -74,20 +93,23 @@ class Scale:
         self.low, self.high = min(places), max(places)
         if self.high - self.low <= 1e-12 * max(1.0, abs(self.high)):
             self.low, self.high = self.low - 0.5, self.high + 0.5
-        if not self.log and 0 < self.low < 0.35 * self.high:
+        if not self.log and axis.low is None and 0 < self.low < 0.35 * self.high:
             self.low = 0.0  # a curve that comes near zero is read from zero
-        self._ticks = self._fine_places() if self.log and self.high - self.low < 3 else self._round_places(ticks)
+        self._ticks = self._fine_places() if self.log and self.high - self.low < 3 else self._round_places(ticks, whole)
+        if self._zero:
+            self.low -= (self.high - self.low) * ZERO_GAP
 
     def place(self, value: Number) -> float | None:
         """Where a value stands, or None for what has no place on a logarithmic axis."""
         if self.log and value <= 0:
-            return None
+            return 0.0 if self._zero else None
         return (self._flat(value) - self.low) / (self.high - self.low)
 
     def ticks(self) -> list[Tick]:
         """Round numbers along the axis."""
         span = self.high - self.low
-        return [Tick((value - self.low) / span, self._label(value)) for value in self._ticks]
+        zero = [Tick(0.0, self._zero)] if self._zero else []
+        return zero + [Tick((value - self.low) / span, self._label(value)) for value in self._ticks]
 
     def _flat(self, value: Number) -> float:
         if not self.log:
@@ -96,9 +118,9 @@ class Scale:
             return math.log10(value.numerator) - math.log10(value.denominator)
         return math.log10(value)
 
-    def _round_places(self, most: int) -> list[float]:
+    def _round_places(self, most: int, whole: bool) -> list[float]:
         step = _round_step((self.high - self.low) / max(1, most - 1))
-        if self.log:
+        if self.log or whole:  # no tick at 3.5 where only whole numbers can be
             step = float(math.ceil(step))
         first = math.ceil(self.low / step - 1e-9)
         last = math.floor(self.high / step + 1e-9)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import textwrap
 from itertools import pairwise
 
-from vez.draw.chart.chart import Chart, Scale, Series, places, scales
+from vez.draw.chart.chart import Chart, Panels, Scale, Series, places, scales
 
 SIGNS = "●×+○*▲□◆#▽%@&=~^"
 
 
-def text(chart: Chart, columns: int = 78, rows: int = 16) -> str:
-    """The chart as lines of text, without trailing blanks."""
+def text(chart: Chart | Panels, columns: int = 78, rows: int = 16) -> str:
+    """The chart as lines of text, without trailing blanks; panels below each other."""
+    if isinstance(chart, Panels):
+        title = "\n".join(_filled(chart.title, columns)) + "\n"
+        return "\n".join([title, *(text(panel, columns, rows) for panel in chart.charts)])
     x, y = scales(chart, x_ticks=max(2, columns // 12), y_ticks=max(3, rows // 2))
     y_ticks = {round((1 - tick.place) * (rows - 1)): tick.label for tick in y.ticks()}
     margin = max(len(label) for label in y_ticks.values()) + 1

@@ -1,0 +1,68 @@
+"""Options as they were given: those that would have no effect are refused, files are checked before the work."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from vez.errors import CannotWrite, Misuse
+
+
+def given(parameter: str) -> bool:
+    """True if the user typed this parameter of the running command."""
+    return click.get_current_context().get_parameter_source(parameter) is ParameterSource.COMMANDLINE
+
+
+def only_with(needed: str, present: bool, *parameters: str) -> None:
+    """Refuse parameters that were given without what they belong to."""
+    for parameter in parameters:
+        if not present and given(parameter):
+            option = _option(parameter)
+            raise Misuse(f"{option} has no effect without {needed}", hint=f"add {needed}, or leave {option} out")
+
+
+def not_together(*parameters: str) -> None:
+    """Refuse parameters that exclude each other."""
+    found = [_option(parameter) for parameter in parameters if given(parameter)]
+    if len(found) > 1:
+        raise Misuse(f"{' and '.join(found[:2])} exclude each other", hint="give one of them")
+
+
+def deprecated(old: str, new: str) -> None:
+    """Say that an old form still works, and which form to use."""
+    click.echo(f"vez: {old} is deprecated and will be removed in a later version; use {new}", err=True)
+
+
+def _option(parameter: str) -> str:
+    """The parameter as users write it: its longest option, or the name of an argument."""
+    command = click.get_current_context().command
+    found = next(one for one in command.params if one.name == parameter)
+    return max(found.opts, key=len) if isinstance(found, click.Option) else parameter.upper()
+
+
+class OutputFile(click.Path):
+    """A file to be written, whose suffix decides the format. Checked before the work, not after it."""
+
+    name = "file"
+
+    def __init__(self, *suffixes: str) -> None:
+        super().__init__(dir_okay=False)
+        self.suffixes = suffixes
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """The path, if its suffix is known and its folder exists."""
+        path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        if path.suffix.lower() not in self.suffixes:
+            raise Misuse(
+                f"{path}: the suffix {path.suffix or '(none)'!r} is not the name of a format",
+                hint=f"use a name that ends in {' or '.join(self.suffixes)}",
+            )
+        if not path.absolute().parent.is_dir():
+            raise CannotWrite(
+                f"cannot write {path}: there is no folder {path.parent}", hint=f"make the folder {path.parent} first"
+            )
+        return path
