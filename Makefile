@@ -45,7 +45,7 @@ bench: setup
 
 torture: setup
 	@dir=$$(mktemp -d) && seed=$${SEED:-$$(date +%s)} && \
-	  $(BIN)/vez torture "file://$$dir/turns" --workers 12 --seconds $${TORTURE_SECONDS:-300} --entries 20000 --seed $$seed; \
+	  $(BIN)/vez torture --url "file://$$dir/turns" --workers 12 --seconds $${TORTURE_SECONDS:-300} --entries 20000 --seed $$seed; \
 	  code=$$?; rm -rf "$$dir"; exit $$code
 
 regenerate: setup

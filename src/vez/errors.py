@@ -10,6 +10,11 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
+CLOSE = 0.65
+"""Similarity, as difflib counts it, from which a name is offered: `smi` and `sim` have 0.67. Less is guessing."""
+LEAST_PART = 3
+"""Characters of a name from which others that contain it are offered: `ricart` for `ricart-agrawala`."""
+
 
 class VezError(Exception):
     """The base of all errors that vez raises on purpose."""
@@ -52,11 +57,12 @@ class Misuse(VezError):
 
 
 class UnknownName(Misuse):
-    """A name that nobody knows; the hint offers the nearest ones."""
+    """A name that nobody knows. The hint offers names that are nearly the same, or else lists all of them."""
 
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
         names = sorted(known)
-        near = get_close_matches(name, names, n=3, cutoff=0.5)
+        longer = [known for known in names if len(name) >= LEAST_PART and name in known]
+        near = list(dict.fromkeys([*get_close_matches(name, names, n=3, cutoff=CLOSE), *longer]))[:3]
         hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}"
         super().__init__(f"unknown {what} {name!r}", hint=hint)
         self.near = near

@@ -145,7 +145,7 @@ def test_a_bug_is_told_in_one_line_with_its_own_code(
 @pytest.mark.parametrize(
     "line",
     [
-        "torture file: --seconds nan", "observe x --for nan", "elect x --for inf", "elect x --wait nan",
+        "torture --url file: --seconds nan", "observe x --for nan", "elect x --for inf", "elect x --wait nan",
         "status --watch --interval nan", "run x --wait nan -- true",
     ],
 )  # fmt: skip

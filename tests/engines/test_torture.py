@@ -37,7 +37,18 @@ def test_a_short_campaign_on_files(tmp_path: Path, seed: int) -> None:
 
 def test_the_command_prints_verdicts_and_saves_a_trace_that_show_reads(tmp_path: Path) -> None:
     saved = tmp_path / "run.jsonl"
-    command = [sys.executable, "-m", "vez", "torture", f"file://{tmp_path}/turns", "--seconds", "1", "--workers", "3"]
+    command = [
+        sys.executable,
+        "-m",
+        "vez",
+        "torture",
+        "--url",
+        f"file://{tmp_path}/turns",
+        "--seconds",
+        "1",
+        "--workers",
+        "3",
+    ]
     done = subprocess.run(
         [*command, "--trace", str(saved), "--json"], capture_output=True, text=True, env={**os.environ, "VEZ_URL": ""}
     )

@@ -16,7 +16,8 @@ from vez.turns.client import connect
 @click.command("break", short_help="Take a lock from its holder by force; recorded.")
 @click.argument("name")
 @click.option("--url", help="The engine.  [default: VEZ_URL, or the files of this machine]")
-@click.option("--kind", type=click.Choice(["lock", "semaphore", "election"]), default="lock", show_default=True)
+@click.option("--kind", type=click.Choice(["lock", "semaphore", "election"]), default="lock", show_default=True,
+              help="What NAME is the name of.")  # fmt: skip
 @click.option("--reason", help="Why; it is written down.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def break_lock(name: str, url: str | None, kind: Kind, reason: str | None, as_json: bool) -> int:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import click
 import msgspec
+from rich.console import Console
 from rich.markup import escape
 
-from vez.cli.app import EXIT_BROKEN, settle
+from vez.cli.app import settle
 from vez.cli.charts import json_option, show
-from vez.cli.output import console, print_json
+from vez.cli.given import OutputFile, not_together
+from vez.cli.output import PIPE_WIDTH, console, json_text, print_json, write_file
 from vez.cli.progress import progress
 from vez.cli.tables import Column, print_table
 from vez.draw.chart import Axis, Chart, Series
@@ -42,8 +45,9 @@ STYLES = {True: "green", False: "bold red", None: "default"}
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write that chart to a file, as SVG; without --growth, beside the table.",
+    type=OutputFile(".svg", ".txt", ".md", ".json"),
+    help="Write to a file: the chart of the growth as .svg, the table (with --growth: the chart) as .txt, the table as "
+    ".md or .json.",
 )
 @click.option("--markdown", is_flag=True, help="Print the table as Markdown.")
 @json_option
@@ -64,40 +68,50 @@ def compare(
       vez compare election -n 16
       vez compare mutex --growth -o growth.svg
     """
-    if markdown and (as_json or growth):
-        other = "--json" if as_json else "--growth"
-        raise Misuse(f"--markdown and {other} exclude each other", hint="give one of them")
+    not_together("markdown", "as_json")
+    not_together("markdown", "growth")
+    if growth and output is not None and output.suffix.lower() == ".md":
+        raise Misuse(f"{output}: a chart is not Markdown", hint="use a name that ends in .svg, .txt or .json")
     module = KINDS[kind]
     names = _names(module, kind, only)
     _check(ns, max(MOST_N, *module.GROWTH_NS), growth)
     if growth:
         _growth(module, names, ns or module.GROWTH_NS, output, as_json)
         return 0
-    rows = _table(module, kind, names, ns or (DEFAULT_N,), markdown, as_json)
-    if output:
+    rows = _measured(module, names, ns or (DEFAULT_N,))
+    code = settle(broken=not all(row.passed for row in rows))
+    form = ".json" if as_json else ".md" if markdown else ".txt"
+    _print(console(), form, kind, rows)
+    if output is not None and output.suffix.lower() == ".svg":
         _growth(module, names, ns or module.GROWTH_NS, output, as_json=False)
-    return 0 if all(row.passed for row in rows) else EXIT_BROKEN
+    elif output is not None:
+        text = StringIO()
+        _print(Console(file=text, width=PIPE_WIDTH, highlight=False), output.suffix.lower(), kind, rows)
+        write_file(output, text.getvalue())
+        click.echo(f"wrote {output}", err=True)
+    return code
 
 
-def _table(
-    module: Any, kind: str, names: list[str], sizes: tuple[int, ...], markdown: bool, as_json: bool
-) -> list[Row]:
-    """Measure, and print in the form asked for."""
-    rows: list[Row] = []
+def _measured(module: Any, names: list[str], sizes: tuple[int, ...]) -> list[Row]:
+    rows = []
     with progress("comparing", len(names) * len(sizes)) as step:
         for n in sizes:
             for name in names:
                 rows.append(module.compare(name, n))
                 step(name)
-    settle(broken=not all(row.passed for row in rows))
-    if as_json:
-        meanings = {metric.name: metric.meaning for metric in module.METRICS}
-        print_json({"kind": kind, "metrics": meanings, "rows": [_row_json(row) for row in rows]})
-    elif markdown:
-        click.echo(_markdown(module.METRICS, rows))
-    else:
-        _print(module.METRICS, rows, sizes, module.LEGEND)
     return rows
+
+
+def _print(out: Console, form: str, kind: str, rows: list[Row]) -> None:
+    """Print the rows as JSON, as Markdown or as tables for people."""
+    metrics: tuple[Metric, ...] = KINDS[kind].METRICS
+    if form == ".json":
+        meanings = {metric.name: metric.meaning for metric in metrics}
+        out.file.write(json_text({"kind": kind, "metrics": meanings, "rows": [_row_json(row) for row in rows]}))
+    elif form == ".md":
+        out.file.write(_markdown(metrics, rows) + "\n")
+    else:
+        _print_tables(out, metrics, rows, KINDS[kind].LEGEND)
 
 
 def _names(module: Any, kind: str, only: tuple[str, ...]) -> list[str]:
@@ -130,8 +144,13 @@ def _growth(module: Any, names: list[str], ns: tuple[int, ...], output: Path | N
     sizes = sorted(set(ns))
     with progress("growing", len(names) * len(sizes)) as step:
         curves = {name: module.growth(name, sizes, step) for name in names}
+    found = {name: [{"n": n, "messages": messages} for n, messages in curve] for name, curve in curves.items()}
     if as_json:
-        print_json({name: [{"n": n, "messages": messages} for n, messages in curve] for name, curve in curves.items()})
+        print_json(found)
+    if output is not None and output.suffix.lower() == ".json":
+        write_file(output, json_text(found))
+        click.echo(f"wrote {output}", err=True)
+        return
     drawn = sorted((name for name in curves if curves[name]), key=lambda name: -curves[name][-1][1])
     series = tuple(Series(name, tuple(curves[name])) for name in drawn)  # the legend in the order of the right end
     missing = [name for name, curve in curves.items() if len(curve) < len(sizes)]
@@ -142,10 +161,9 @@ def _growth(module: Any, names: list[str], ns: tuple[int, ...], output: Path | N
         show(chart, output, quiet=as_json)
 
 
-def _print(metrics: tuple[Metric, ...], rows: list[Row], sizes: tuple[int, ...], legend: str) -> None:
-    out = console()
+def _print_tables(out: Console, metrics: tuple[Metric, ...], rows: list[Row], legend: str) -> None:
     columns = [Column("algorithm"), *(Column(metric.title, right=True) for metric in metrics)]
-    for n in sizes:
+    for n in dict.fromkeys(row.n for row in rows):
         cells = [
             [row.algorithm, *(_cell(row.figures[metric.name]) for metric in metrics)] for row in rows if row.n == n
         ]

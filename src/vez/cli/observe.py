@@ -8,6 +8,7 @@ import click
 import msgspec
 
 from vez.cli.engine import engine_url
+from vez.cli.given import not_together
 from vez.cli.numbers import Number
 from vez.turns.client import connect
 
@@ -20,6 +21,7 @@ from vez.turns.client import connect
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
 def observe(name: str, url: str | None, once: bool, seconds: float | None, as_json: bool) -> int:
     """Print who leads the election NAME, now and at each change, until interrupted."""
+    not_together("once", "seconds")
     with connect(engine_url(url)) as client:
         for leader in client.election(name).observe(seconds):
             if as_json:

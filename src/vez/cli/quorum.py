@@ -10,6 +10,7 @@ import click
 
 from vez.cli.app import settle
 from vez.cli.charts import json_option, output_option, say, show
+from vez.cli.given import only_with
 from vez.cli.output import print_json
 from vez.cli.progress import progress
 from vez.draw.chart import Axis, Chart, Mark, Series
@@ -59,6 +60,7 @@ def quorum(
       vez quorum -n 8 -p 3/3600 --want 1e-9 -o over-m.svg
       vez quorum -n 5 -m 3 -p 0.001 --simulate
     """
+    only_with("--simulate", simulate or simulate_p is not None, "runs", "seed")
     chance = parse_chance(forget, "-p")
     off = chance if down is None else parse_chance(down, "--down")
     check_quorum(n, m)

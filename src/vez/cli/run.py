@@ -9,6 +9,7 @@ import click
 
 from vez import aio
 from vez.cli.engine import engine_url
+from vez.cli.given import not_together, only_with
 from vez.cli.numbers import Number
 from vez.cli.waiting import Teller
 from vez.engines.base import Kind
@@ -51,10 +52,15 @@ def run(
 
         vez run nightly -- ./backup.sh --full
     """
-    if sum((shared, limit is not None, leader)) > 1:
-        raise Misuse("--shared, --semaphore and --leader exclude each other", hint="choose one")
-    if no_wait and seconds is not None:
-        raise Misuse("--wait and --no-wait exclude each other", hint="choose one")
+    not_together("shared", "limit", "leader")
+    not_together("seconds", "no_wait")
+    not_together("quiet", "as_json")
+    only_with("--leader", leader, "weight")
+    only_with("--wait or --no-wait", no_wait or seconds is not None, "busy_code")
+    if command[0].startswith("-"):
+        raise Misuse(
+            f"no such option: {command[0]}", hint="options of the command go after --: vez run NAME -- COMMAND"
+        )
     refuse_elsewhere()
     timeout = 0.0 if no_wait else seconds
     grace = kill_after + _MARGIN

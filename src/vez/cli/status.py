@@ -11,6 +11,7 @@ from rich.live import Live
 from rich.markup import escape
 
 from vez.cli.engine import engine_url
+from vez.cli.given import not_together, only_with
 from vez.cli.numbers import Number
 from vez.cli.output import console
 from vez.cli.tables import Column, fitted
@@ -39,6 +40,8 @@ def status(name: str | None, url: str | None, everything: bool, watch: bool, int
 
     Names whose files cannot be read are shown as damaged, and the exit code is 65 then.
     """
+    only_with("--watch", watch, "interval")
+    not_together("name", "everything")
     if name is not None:
         check_name(name)
     with connect(engine_url(url)) as client:

@@ -9,6 +9,7 @@ import click
 import msgspec
 
 from vez.cli.charts import json_option, output_option, say, show
+from vez.cli.given import only_with
 from vez.cli.output import print_json
 from vez.cli.progress import progress
 from vez.draw.chart import Axis, Chart, Mark, Series
@@ -48,6 +49,7 @@ def timeout(
       vez timeout -e 0.2 -c 1e4 --samples delays.txt -o cost.svg
       vez timeout -e 1 -c 1000 --live
     """
+    only_with("--live", live, "round_trips")
     check_costs(wait_cost, mistake_cost)
     silence = _silence(delay, samples, live, round_trips)
     choice = best_timeout(silence, wait_cost, mistake_cost)

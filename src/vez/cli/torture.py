@@ -11,8 +11,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from vez import draw
 from vez.cli.app import settle
+from vez.cli.given import OutputFile, deprecated, not_together
 from vez.cli.numbers import Number
-from vez.cli.output import STYLES, console, diagram_format, print_json, write_file
+from vez.cli.output import STYLES, SUFFIXES, console, print_json, write_file
 from vez.core.trace import Trace
 from vez.engines.urls import which_url
 from vez.properties import Verdict
@@ -24,25 +25,34 @@ _AROUND_US = 20_000
 
 
 @click.command(short_help="Kill, pause and fork real workers of an engine; judge what happened.")
-@click.argument("url", required=False)
-@click.option("-n", "--workers", type=click.IntRange(2, 64), default=5, show_default=True)
-@click.option("--seconds", type=Number(0.1, 86400), default=5.0, show_default=True)
-@click.option("--entries", type=click.IntRange(10, 200_000), default=3000, show_default=True, help="End after so many.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Decides every fault.")
-@click.option("--faults", default=",".join(FAULTS), show_default=True, metavar="LIST")
+@click.argument("old_url", required=False, metavar="")
+@click.option("--url", help="The engine.  [default: VEZ_URL, or the files of this machine]")
+@click.option("-n", "--workers", type=click.IntRange(2, 64), default=5, show_default=True, metavar="N",
+              help="Number of worker processes.")  # fmt: skip
+@click.option("--seconds", type=Number(0.1, 86400), default=5.0, show_default=True, metavar="S",
+              help="How long faults are injected.")  # fmt: skip
+@click.option("--entries", type=click.IntRange(10, 200_000), default=3000, show_default=True, metavar="N",
+              help="Stop early after so many entries.")  # fmt: skip
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Decides every fault.")
+@click.option("--faults", default=",".join(FAULTS), show_default=True, metavar="LIST",
+              help="Kinds of faults, separated by commas; '' for none.")  # fmt: skip
 @click.option("--trace", type=click.Path(path_type=Path), help="Save what happened; `vez show` reads it.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Draw a violation into this file.")
+@click.option("-o", "--output", type=OutputFile(*SUFFIXES), help="Draw a violation into this file.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def torture(
-    url: str | None, workers: int, seconds: float, entries: int, seed: int, faults: str, trace: Path | None,
-    output: Path | None, as_json: bool,
+    old_url: str | None, url: str | None, workers: int, seconds: float, entries: int, seed: int, faults: str,
+    trace: Path | None, output: Path | None, as_json: bool,
 ) -> int:  # fmt: skip
-    """Torture the engine at URL: workers acquire, change a shared number and release, while a nemesis kills, pauses
+    """Torture an engine: workers acquire, change a shared number and release, while a nemesis kills, pauses
     and interrupts them, and they fork. Then every event is judged: exclusion, order, tokens, lost updates, progress.
     """
+    if old_url is not None:
+        not_together("old_url", "url")
+        deprecated("vez torture URL", "vez torture --url URL")
+        url = old_url
     chosen: tuple[FaultKind, ...] = tuple(word for word in faults.split(",") if word)  # type: ignore[misc]
     plan = Plan(url=which_url(url), workers=workers, seconds=seconds, entries=entries, seed=seed, faults=chosen)
-    kind = diagram_format(None, output)
+    kind = SUFFIXES[output.suffix.lower()] if output else "text"
     if not as_json:
         click.echo(f"seed {seed}: {workers} workers on {plan.url}, {seconds:g} s of {', '.join(chosen) or 'peace'}")
     outcome = _watched(Campaign(plan))
@@ -50,7 +60,7 @@ def torture(
     if trace is not None:
         write_file(trace, outcome.trace.to_bytes())
     for verdict in outcome.broken[:1]:
-        picture = draw.FORMATS[kind or "text"](excerpt(outcome.trace, verdict), (verdict,))
+        picture = draw.FORMATS[kind](excerpt(outcome.trace, verdict), (verdict,))
         if output is not None:
             write_file(output, picture)
         elif not as_json:

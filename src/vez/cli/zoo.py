@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -9,7 +10,8 @@ import msgspec
 from rich.markup import escape
 from rich.syntax import Syntax
 
-from vez.cli.output import console, print_diagram, print_json
+from vez.cli.given import OutputFile, only_with
+from vez.cli.output import SUFFIXES, console, print_diagram, print_json
 from vez.cli.tables import Column, print_table
 from vez.study.exhibit import Exhibit, exhibit, source
 from vez.zoo import ZOO, Specimen, find_specimen
@@ -18,8 +20,9 @@ from vez.zoo import ZOO, Specimen, find_specimen
 @click.command(short_help="Plausible mistakes: find them.")
 @click.argument("name", required=False)
 @click.option("--answer", is_flag=True, help="Also say what is wrong, and show the code.")
+@click.option("-o", "--output", type=OutputFile(*SUFFIXES), help="Draw the run of NAME into a file.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def zoo(name: str | None, answer: bool, as_json: bool) -> None:
+def zoo(name: str | None, answer: bool, output: Path | None, as_json: bool) -> None:
     """List the wrong algorithms of the zoo, or show a short run of the one called NAME that fails.
 
     Each is a right algorithm but for one mistake. Read the run, guess the mistake, then ask for the --answer.
@@ -28,14 +31,19 @@ def zoo(name: str | None, answer: bool, as_json: bool) -> None:
     vez zoo
     vez zoo twins
     vez zoo twins --answer
+    vez zoo twins -o twins.html
     vez sim zoo:twins -n 3 --runs 200
     """
+    only_with("NAME", name is not None, "output")
     if name is not None:
         shown = exhibit(find_specimen(name))
+        if output is not None:
+            print_diagram(shown.report, SUFFIXES[output.suffix.lower()], output)
+            click.echo(f"wrote {output}", err=True)
         if as_json:
             print_json(_json(shown, answer))
         else:
-            _print(shown, answer)
+            _print(shown, answer, drawn=output is not None)
     elif as_json:
         print_json({"zoo": [_entry(specimen, answer) for specimen in ZOO.values()]})
     else:
@@ -79,10 +87,11 @@ def _print_list(answer: bool) -> None:
     out.print("\nvez zoo NAME shows a run that fails; --answer says why.")
 
 
-def _print(shown: Exhibit, answer: bool) -> None:
+def _print(shown: Exhibit, answer: bool, *, drawn: bool) -> None:
     specimen, out = shown.specimen, console()
     out.print(f"[bold]{specimen.name}[/]  meant to be {specimen.honest.name}. {escape(specimen.teaches)}\n")
-    print_diagram(shown.report, "text", None)
+    if not drawn:
+        print_diagram(shown.report, "text", None)
     out.print(f"This run was found with seed {shown.found.seed} of zoo:{specimen.name} and then made short.")
     if not answer:
         out.print(f"What is wrong?\n  vez zoo {specimen.name} --answer", soft_wrap=True)

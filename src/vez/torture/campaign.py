@@ -69,7 +69,7 @@ class Campaign:
         if unknown := [fault for fault in plan.faults if fault not in FAULTS]:
             raise Misuse(f"unknown fault {unknown[0]!r}", hint=f"known: {', '.join(FAULTS)}")
         if plan.url.startswith("memory:"):
-            raise Misuse("memory: lives in one process, and torture needs many", hint="try vez torture file:")
+            raise Misuse("memory: lives in one process, and torture needs many", hint="try vez torture --url file:")
         refuse_unless_linux("torture", NEEDED, hint="run it on Linux; memory: is tested by vez.testing.conformance")
         self.plan = plan
         self.chance = random.Random(plan.seed)
