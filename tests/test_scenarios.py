@@ -103,7 +103,7 @@ def test_11_two_and_three_stand_then_one_and_four_leads() -> None:
     trace = play("11-bully").trace
     messages = trace.messages()
     handled = [
-        (messages[e.number].kind, messages[e.number].process, e.process) for e in trace if isinstance(e, Delivered)
+        (messages[e.message].kind, messages[e.message].process, e.process) for e in trace if isinstance(e, Delivered)
     ]
     for answer in [
         ("Answer", 4, 2),

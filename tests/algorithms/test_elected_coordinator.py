@@ -72,8 +72,8 @@ def test_the_new_coordinator_asks_before_it_grants() -> None:
         3,
     ]
     sent = trace_of(run).messages()
-    reports = [sent[event.number].fields for event in trace_of(run) if isinstance(event, Delivered) and sent[event.number].to == 3
-               and sent[event.number].kind == "Holding"]  # fmt: skip
+    reports = [sent[event.message].fields for event in trace_of(run) if isinstance(event, Delivered) and sent[event.message].to == 3
+               and sent[event.message].kind == "Holding"]  # fmt: skip
     assert any(report["held"] for report in reports)
     assert any(report["wants"] for report in reports)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from vez.cli.app import run
-from vez.core.trace import load
+from vez.core.trace_file import load
 
 
 def ask(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:

@@ -35,7 +35,7 @@ class Voter(Election):
         io.note(f"chose {io.choose('abc')}")
         io.enter(7)
         io.elected(io.me, self.term)
-        io.elected(None, self.term)  # type: ignore[arg-type]
+        io.elected(None, self.term)
 
     def on_vote(self, message: Vote, sender: int, io: Io) -> None: ...
 
@@ -82,7 +82,7 @@ def test_the_recorder_knows_the_topology() -> None:
 MISTAKES: list[tuple[Callable[[Io], object], str]] = [
     (lambda io: io.send(1, "x"), "process 2 sent 'x', which is not a Message"),  # type: ignore[arg-type]
     (lambda io: io.send(9, Vote()), "process 2 sent a Vote to 9, which does not exist"),
-    (lambda io: io.send(3, Vote()), "process 2 sent a Vote to 3, to whom it has no channel"),
+    (lambda io: io.send(3, Vote()), "process 2 sent a Vote to 3, to which it has no channel"),
     (lambda io: io.set_timer("tick", 1), "set a timer 'tick' and has no on_timer_tick"),
     (lambda io: io.set_timer("wait", -1), "set timer 'wait' to -1 ms, in the past"),
     (lambda io: io.choose(()), "chose among no options"),

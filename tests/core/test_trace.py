@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from vez.algorithms import find
-from vez.core import trace as traces
-from vez.core.trace import Sent, Trace, decode, label
+from vez.core import trace_file
+from vez.core.trace import Sent, Trace, label
+from vez.core.trace_file import decode
 from vez.errors import BadData, MissingFile
 from vez.sim import Scenario, simulate
 from vez.sim.scenario import Nemesis, Network
@@ -30,8 +31,8 @@ def trace() -> Trace:
 def test_a_trace_survives_the_disk(trace: Trace, tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     path.write_bytes(trace.to_bytes())
-    assert traces.load(path) == trace
-    assert traces.load(path).to_bytes() == path.read_bytes()
+    assert trace_file.load(path) == trace
+    assert trace_file.load(path).to_bytes() == path.read_bytes()
 
 
 def test_labels_read_as_people_write_them() -> None:
@@ -73,4 +74,4 @@ def test_malformed_traces_are_refused_with_the_line(raw: bytes, complaint: str) 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(MissingFile):
-        traces.load(tmp_path / "missing")
+        trace_file.load(tmp_path / "missing")

@@ -22,7 +22,7 @@ def hostile() -> tuple[Trace, tuple[Verdict, ...]]:
         at = number * 1000
         events += [
             Sent(at, -1, number, 7, text, {"field": text}),
-            Delivered(at + 500, 7, number),
+            Delivered(at + 500, 7, -1, number),
             Status(at + 500, 7, text),
             Noted(at + 500, 7, text),
             Fired(at + 500, 7, text),

@@ -99,7 +99,7 @@ def test_stays_within_what_mermaid_takes() -> None:
     header = Header(1, "x", "other", (1, 2), "complete")
     events: list[AnyEvent] = []
     for number in range(1, 5001):
-        events += [Sent(number, 1, number, 2, "Message"), Delivered(number, 2, number)]
+        events += [Sent(number, 1, number, 2, "Message"), Delivered(number, 2, 1, number)]
     diagram = mermaid(Trace(header, tuple(events)))
     check(diagram)
     assert len(diagram) < 50_000

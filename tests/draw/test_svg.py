@@ -122,7 +122,7 @@ def test_says_what_it_leaves_out() -> None:
     for number in range(1, 3001):
         events += [
             Sent(number, number % 40, number, (number + 1) % 40, "M"),
-            Delivered(number, (number + 1) % 40, number),
+            Delivered(number, (number + 1) % 40, number % 40, number),
         ]
     picture = svg(Trace(header, tuple(events)))
     parse(picture)

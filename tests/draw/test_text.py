@@ -95,7 +95,7 @@ def test_faults_are_visible(name: str, signs: tuple[str, ...]) -> None:
 
 def test_a_crashed_lifeline_is_blank_until_it_comes_back() -> None:
     header = Header(1, "x", "other", (1, 2), "complete", ended_at=3000)
-    events = (Crashed(1000, 2), Sent(1500, 2, 1, 1, "M"), Delivered(2000, 1, 1), Recovered(3000, 2))
+    events = (Crashed(1000, 2), Sent(1500, 2, 1, 1, "M"), Delivered(2000, 1, 2, 1), Recovered(3000, 2))
     lines = text(Trace(header, events), width=60).splitlines()
     column = lines[3].index("✗ crashed")
     between = next(line for line in lines if "M" in line)
@@ -113,7 +113,7 @@ def test_a_long_trace_says_what_it_leaves_out() -> None:
     header = Header(1, "x", "other", (1, 2), "complete")
     events: list[AnyEvent] = []
     for number in range(1, 2501):
-        events += [Sent(number * 10, 1, number, 2, "M"), Delivered(number * 10, 2, number)]
+        events += [Sent(number * 10, 1, number, 2, "M"), Delivered(number * 10, 2, 1, number)]
     drawn = text(Trace(header, tuple(events)), width=60)
     assert "lines left out here" in drawn
     assert drawn.count("\n") < 1100

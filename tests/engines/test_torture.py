@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from vez.cli.torture import excerpt
-from vez.core import trace as traces
+from vez.core import trace_file
 from vez.errors import Misuse
 from vez.properties import Status
 from vez.properties.history import History
@@ -55,7 +55,7 @@ def test_the_command_prints_verdicts_and_saves_a_trace_that_show_reads(tmp_path:
     assert done.returncode == 0, done.stdout + done.stderr
     report = json.loads(done.stdout)
     assert {found["status"] for found in report["properties"].values()} == {"holds in runs"}
-    history = History(traces.load(saved))
+    history = History(trace_file.load(saved))
     assert sum(stay.served for stay in history.stays) == report["entries"]
 
 
@@ -79,7 +79,7 @@ def stay(worker: int, at: int, token: int, value: int, *, long: int = 2) -> list
 def verdicts(*parts: list[Line], faults: tuple[Fault, ...] = ()) -> dict[str, Status]:
     lines = sorted((line for part in parts for line in part), key=lambda line: line.at)
     trace = to_trace(lines, list(faults), 3, "made up", 0)
-    traces.decode(trace.to_bytes(), "made up")
+    trace_file.decode(trace.to_bytes(), "made up")
     return judges.statuses(judges.judge_all(trace, lines, list(faults)))
 
 

@@ -76,13 +76,13 @@ def test_exclusion_names_the_messages_that_led_there() -> None:
         Entered(1, 1),
         Wanted(2, 2),
         Sent(3, 2, 7, 3, "Request"),
-        Delivered(4, 3, 7),
+        Delivered(4, 3, 2, 7),
         Sent(4, 3, 8, 2, "Grant"),
-        Delivered(5, 2, 8),
+        Delivered(5, 2, 3, 8),
         Entered(5, 2),
     ]
     (verdict,) = judge(trace(*events), ["exclusion"])
-    assert verdict.messages == (8, 7)
+    assert verdict.messages == ((3, 8), (2, 7))
 
 
 def test_a_crash_ends_a_stay() -> None:
@@ -124,7 +124,7 @@ def test_request_order_is_judged_by_causality_not_by_the_clock() -> None:
     knowing = [
         Wanted(0, 1),
         Sent(0, 1, 1, 2, "Request"),
-        Delivered(1, 2, 1),
+        Delivered(1, 2, 1, 1),
         Wanted(2, 2),
         Entered(3, 2),
         Left(4, 2),
@@ -193,7 +193,7 @@ def test_validity() -> None:
 
 
 def test_what_the_run_did_not_keep() -> None:
-    events = [Sent(0, 1, 1, 2, "R"), Sent(1, 1, 2, 2, "R"), Delivered(3, 2, 2), Delivered(4, 2, 1), Delivered(5, 2, 1), Lost(5, 1, 2, "loss"),
+    events = [Sent(0, 1, 1, 2, "R"), Sent(1, 1, 2, 2, "R"), Delivered(3, 2, 1, 2), Delivered(4, 2, 1, 1), Delivered(5, 2, 1, 1), Lost(5, 1, 2, "loss"),
               Crashed(6, 3), Paused(6, 1), Suspected(7, 1, 2), Suspected(7, 1, 3), Recovered(8, 3)]  # fmt: skip
     everything = ("reliable", "fifo", "no_crashes", "no_recovery", "known_bounds", "perfect_detector")
     found = broken_assumptions(trace(*events, assumes=everything))
@@ -206,7 +206,7 @@ def test_what_the_run_did_not_keep() -> None:
 
 def test_measurements() -> None:
     events = merged(
-        [Sent(0, 1, 1, 2, "Request"), Delivered(1_000, 2, 1), Sent(1_000, 2, 2, 2, "Self"), Sent(2_000, 2, 3, 1, "Reply")],
+        [Sent(0, 1, 1, 2, "Request"), Delivered(1_000, 2, 1, 1), Sent(1_000, 2, 2, 2, "Self"), Sent(2_000, 2, 3, 1, "Reply")],
         stay(1, 0, 3_000, 8_000), stay(2, 4_000, 9_500, 11_000), stay(3, 20_000, 22_000, 23_000),
     )  # fmt: skip
     found = measure(trace(*events))
@@ -293,7 +293,7 @@ def test_entries_count_where_wishes_are_not_recorded() -> None:
 
 
 def test_more_that_a_run_may_not_keep() -> None:
-    late = [Sent(0, 1, 1, 2, "R"), Delivered(5_000, 2, 1)]
+    late = [Sent(0, 1, 1, 2, "R"), Delivered(5_000, 2, 1, 1)]
     assumes = ("known_bounds", "hub_stays", "perfect_detector")
     assert broken_assumptions(trace(*late, assumes=assumes, delay_bound_us=2_000)) == {
         "known_bounds": "a message took 5 ms, longer than 2"

@@ -56,7 +56,7 @@ def test_a_known_trace_has_known_bytes() -> None:
     assert hashlib.sha256(run.trace.to_bytes()).hexdigest() == KNOWN
 
 
-KNOWN = "f83a6fe5ac31fe908737a3c422ec3a859835e7ce7af03845bd6c71125ae26901"
+KNOWN = "b540d683ef21c53f6e36637dc99f00b24230aa1fc8d639608d0c9d1880c82b27"
 
 
 @pytest.mark.parametrize("name", sorted(ALGORITHMS))

@@ -78,7 +78,7 @@ def test_without_faults_everything_arrives_in_order_after_one_millisecond() -> N
     trace = run()
     assert last_note(trace) == "1:1,2,3,4,5,6,7,8,9,10"
     sent = trace.messages()
-    assert all(event.at - sent[event.number].at == 1000 for event in of(trace, Delivered))
+    assert all(event.at - sent[event.message].at == 1000 for event in of(trace, Delivered))
     assert trace.header.end == "quiet"
 
 

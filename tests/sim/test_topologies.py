@@ -102,9 +102,9 @@ class AcrossBoth(Across):
 @pytest.mark.parametrize("algorithm", [Across, AcrossBoth, Backwards, Shouting])
 def test_a_message_across_a_ring_is_a_bug_in_simulation_and_check(algorithm: type[Election]) -> None:
     scenario = Scenario(algorithm="x", n=5)
-    with pytest.raises(ProtocolBug, match=r"sent a Hello to .*, to whom it has no channel"):
+    with pytest.raises(ProtocolBug, match=r"sent a Hello to .*, to which it has no channel"):
         simulate(scenario, algorithm)
-    with pytest.raises(ProtocolBug, match=r"sent a Hello to .*, to whom it has no channel"):
+    with pytest.raises(ProtocolBug, match=r"sent a Hello to .*, to which it has no channel"):
         check(Configuration(scenario, algorithm))
 
 
@@ -141,5 +141,5 @@ def test_a_graph_is_judged_message_by_message() -> None:
     tree = ((1, 2), (1, 3), (2, 4), (2, 5))
     assert simulate(Scenario(algorithm="raymond", n=5, edges=tree), ALGORITHMS["raymond"]).all_served
     for record in (True, False):
-        with pytest.raises(ProtocolBug, match="sent an Election to 4, to whom it has no channel"):
+        with pytest.raises(ProtocolBug, match="sent an Election to 4, to which it has no channel"):
             simulate(Scenario(algorithm="bully", n=5, edges=tree), ALGORITHMS["bully"], record=record)

@@ -9,7 +9,7 @@ import click
 from vez import draw
 from vez.cli.app import settle
 from vez.cli.output import diagram_format, print_diagram, print_json, print_report
-from vez.core import trace as traces
+from vez.core.trace_file import load
 from vez.errors import Misuse
 from vez.study.report import report
 
@@ -26,7 +26,7 @@ def show(trace: Path, diagram: str | None, output: Path | None, as_json: bool) -
     kind = diagram_format(diagram, output)
     if as_json and kind and output is None:
         raise Misuse("--json and --diagram both want standard output", hint="give the picture a file with -o")
-    found = report(traces.load(trace))
+    found = report(load(trace))
     code = settle(broken=found.breaks_promise, undecided=found.promise_open)
     if as_json:
         if kind:

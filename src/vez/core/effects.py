@@ -79,7 +79,7 @@ def perform(effect: Effect, io: Io) -> None:
         case Enter(token):
             io.enter(token)
         case Elect(leader, term):
-            io.elected(leader, term)  # type: ignore[arg-type]
+            io.elected(leader, term)
         case Note(text):
             io.note(text)
         case Choose():
@@ -105,7 +105,7 @@ def check_send(topology: Topology, sender: int, to: object, message: object) -> 
         raise ProtocolBug(f"process {sender} sent {what} to {to!r}, which does not exist")
     if to != sender and not topology.has_channel(sender, to):
         raise ProtocolBug(
-            f"process {sender} sent {what} to {to}, to whom it has no channel",
+            f"process {sender} sent {what} to {to}, to which it has no channel",
             hint=f"its neighbours in the {topology.name}: {topology.neighbours(sender)}",
         )
 

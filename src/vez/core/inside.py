@@ -35,7 +35,7 @@ class Inside:
         self._io = io
         self._wrap = wrap
         self._timer_prefix = timer_prefix
-        self.elections: list[tuple[int, int]] = []
+        self.elections: list[tuple[int | None, int]] = []
         """What the inner process said with `elected`, for the outer one to act upon."""
 
     @property
@@ -83,7 +83,7 @@ class Inside:
     def enter(self, token: int | None = None) -> None:
         self._io.enter(token)
 
-    def elected(self, leader: int, term: int = 0) -> None:
+    def elected(self, leader: int | None, term: int = 0) -> None:
         self.elections.append((leader, term))
 
     def note(self, text: str) -> None:

@@ -65,8 +65,8 @@ class Io(Protocol):
         `token` is the fencing token of this stay, where the algorithm hands out tokens.
         """
 
-    def elected(self, leader: int, term: int = 0) -> None:
-        """Say whom this process takes for the leader from now on."""
+    def elected(self, leader: int | None, term: int = 0) -> None:
+        """Say whom this process takes for the leader from now on; None if it knows no leader now."""
 
     def note(self, text: str) -> None:
         """Leave a remark in the trace."""

@@ -35,3 +35,15 @@ def fields_of(message: Message) -> dict[str, Any]:
     return {
         name: msgspec.to_builtins(getattr(message, name), order="deterministic") for name in message.__struct_fields__
     }
+
+
+def plain_values(fields: dict[str, Any]) -> dict[str, Any]:
+    """Values of fields as a trace holds them: numbers, texts, lists and dictionaries, sets in a fixed order."""
+    return {name: _lists(msgspec.to_builtins(value, order="deterministic")) for name, value in fields.items()}
+
+
+def _lists(value: Any) -> Any:
+    """A plain value as JSON gives it back: tuples are lists."""
+    if isinstance(value, tuple | list):
+        return [_lists(part) for part in value]
+    return {key: _lists(part) for key, part in value.items()} if isinstance(value, dict) else value

@@ -2,25 +2,28 @@
 
 The simulator, the checker's counterexamples, nodes on sockets and torture runs all write this; the same
 properties judge it and the same pictures draw it. Times are integer microseconds, so that a trace is the
-same byte for byte on any machine. On disk it is JSON lines: a header, then one event a line.
+same byte for byte on any machine. On disk it is JSON lines: a header, then one event a line (`vez.core.trace_file`
+reads it; docs/reference/traces.md lists the events).
+
+Judges and pictures need what happened between the processes. A recorded run of real nodes is also validated against
+the algorithm, which needs what happened inside of them: how each started, its timers, its choices and what it stored.
+Those events are `INTERNAL`; pictures leave them out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Literal, dataclass_transform
 
 import msgspec
 
 from vez.core.view import View
-from vez.errors import BadData, MissingFile, ProtocolBug
+from vez.errors import ProtocolBug
 
-FORMAT = 1
-MAX_DEPTH = 30
-_HINT = "a trace is JSON lines as written by `vez sim --trace`"
-MAX_BYTES = 256 * 1024 * 1024
-"""A trace is read whole; a larger file is refused rather than swapped."""
+FORMAT = 2
+
+MessageId = tuple[int, int]
+"""Sender and number: every sender numbers its messages from 1. A network has no counter that all share."""
 
 
 @dataclass_transform(frozen_default=True)
@@ -31,8 +34,21 @@ class Event(msgspec.Struct, frozen=True, tag_field="event", tag=str.lower, omit_
     process: int
 
 
+class Started(Event):
+    """The process exists from now on, with these parameters and these values in its other fields."""
+
+    parameters: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
+
+
 class Wanted(Event):
     """The application asked to get in."""
+
+
+class Withdrew(Event):
+    """The application no longer waits. Unless `retracted`, the request stays, and the process leaves when let in."""
+
+    retracted: bool = False
 
 
 class Asked(Event):
@@ -40,18 +56,29 @@ class Asked(Event):
 
 
 class Sent(Event):
-    """A message left. `number` is its own in this trace."""
+    """A message left. `number` counts the messages of this sender."""
 
     number: int
     to: int
     kind: str
     fields: dict[str, Any] = {}
 
+    @property
+    def message(self) -> MessageId:
+        """What identifies the message."""
+        return self.process, self.number
+
 
 class Delivered(Event):
-    """A message arrived at `process` and was handled."""
+    """A message from `sender` arrived at `process` and was handled."""
 
+    sender: int
     number: int
+
+    @property
+    def message(self) -> MessageId:
+        """What identifies the message."""
+        return self.sender, self.number
 
 
 class Lost(Event):
@@ -59,6 +86,11 @@ class Lost(Event):
 
     number: int
     reason: Literal["loss", "partition", "crash"]
+
+    @property
+    def message(self) -> MessageId:
+        """What identifies the message."""
+        return self.process, self.number
 
 
 class Entered(Event):
@@ -79,9 +111,9 @@ class Left(Event):
 
 
 class Elected(Event):
-    """The process takes `leader` for the leader from now on."""
+    """The process takes `leader` for the leader from now on; None: it knows no leader."""
 
-    leader: int
+    leader: int | None
     term: int = 0
 
 
@@ -115,10 +147,36 @@ class Trusted(Event):
     peer: int
 
 
+class TimerSet(Event):
+    """A timer was set, or set anew. `after_us` is what the handler asked for; the process's clock may be off."""
+
+    name: str
+    after_us: int
+
+
+class TimerCancelled(Event):
+    """A timer was cancelled; it may not have been running."""
+
+    name: str
+
+
 class Fired(Event):
     """A timer ran out."""
 
     name: str
+
+
+class Chose(Event):
+    """A handler chose among so many options."""
+
+    options: int
+    index: int
+
+
+class Stored(Event):
+    """Durable fields changed. Stands before the messages of the same handler: they leave after it."""
+
+    fields: dict[str, Any]
 
 
 class Cut(Event):
@@ -152,14 +210,13 @@ class Noted(Event):
 
 
 AnyEvent = (
-    Wanted | Asked | Sent | Delivered | Lost | Entered | Wrote | Left | Elected | Crashed | Recovered | Paused
-    | Resumed | Suspected | Trusted | Fired | Cut | Healed | Status | Viewed | Noted
+    Started | Wanted | Withdrew | Asked | Sent | Delivered | Lost | Entered | Wrote | Left | Elected | Crashed
+    | Recovered | Paused | Resumed | Suspected | Trusted | TimerSet | TimerCancelled | Fired | Chose | Stored | Cut
+    | Healed | Status | Viewed | Noted
 )  # fmt: skip
 
-_OTHERS: dict[type[Event], str] = {
-    Sent: "to", Cut: "to", Healed: "to", Suspected: "peer", Trusted: "peer", Elected: "leader",
-}  # fmt: skip
-"""Where an event names a second process."""
+INTERNAL = (Started, TimerSet, TimerCancelled, Chose, Stored)
+"""Events that only a validation of the run needs."""
 
 Role = Literal["mutex", "election", "other"]
 End = Literal["quiet", "finished", "time", "events"]
@@ -205,9 +262,9 @@ class Trace(msgspec.Struct, frozen=True):
     def __iter__(self) -> Iterator[AnyEvent]:
         return iter(self.events)
 
-    def messages(self) -> dict[int, Sent]:
-        """Every message by its number."""
-        return {event.number: event for event in self.events if isinstance(event, Sent)}
+    def messages(self) -> dict[MessageId, Sent]:
+        """Every message by its sender and number."""
+        return {event.message: event for event in self.events if isinstance(event, Sent)}
 
     def to_bytes(self) -> bytes:
         """JSON lines; the same run gives the same bytes."""
@@ -221,8 +278,6 @@ class Trace(msgspec.Struct, frozen=True):
 
 
 _encoder = msgspec.json.Encoder(order="deterministic")
-_header = msgspec.json.Decoder(Header)
-_event = msgspec.json.Decoder(AnyEvent)
 
 
 def label(sent: Sent) -> str:
@@ -233,79 +288,3 @@ def label(sent: Sent) -> str:
 
 def _plain(value: object) -> str:
     return "[" + ",".join(map(_plain, value)) + "]" if isinstance(value, list | tuple) else str(value)
-
-
-def load(path: Path) -> Trace:
-    """Read a trace from a file, and refuse one that makes no sense."""
-    try:
-        if path.stat().st_size > MAX_BYTES:
-            raise BadData(f"{path} is larger than {MAX_BYTES >> 20} MiB", hint="record a shorter run")
-        raw = path.read_bytes()
-    except OSError as error:
-        raise MissingFile(f"cannot read {path}: {error.strerror}") from error
-    return decode(raw, str(path))
-
-
-def decode(raw: bytes, where: str) -> Trace:
-    """A trace from its bytes. Every line is untrusted."""
-    lines = raw.split(b"\n")
-    if lines and not lines[-1]:
-        lines.pop()
-    if not lines:
-        raise BadData(f"{where} is empty, expected a trace", hint="write one with `vez sim ... --trace FILE`")
-    number = 1
-    try:
-        header = _header.decode(lines[0])
-        if header.vez_trace != FORMAT:
-            raise BadData(f"{where} is a trace of format {header.vez_trace}; this vez reads format {FORMAT}")
-        events: list[AnyEvent] = []
-        for line in lines[1:]:
-            number += 1
-            events.append(_event.decode(line))
-            _check_depth(events[-1])
-    except msgspec.MsgspecError as error:
-        raise BadData(f"{where}, line {number}: {error}", hint=_HINT) from error
-    except RecursionError:
-        raise BadData(f"{where}, line {number}: nested too deeply", hint=_HINT) from None
-    trace = Trace(header, tuple(events))
-    _check(trace, where)
-    return trace
-
-
-def _check_depth(event: AnyEvent) -> None:
-    """Labels, pictures and JSON walk through a message's fields; those that no walk comes out of are refused."""
-    if not isinstance(event, Sent):
-        return
-    level: list[Any] = list(event.fields.values())
-    for _ in range(MAX_DEPTH):
-        level = [
-            part
-            for value in level
-            if isinstance(value, list | dict)
-            for part in (value.values() if isinstance(value, dict) else value)
-        ]
-        if not level:
-            return
-    raise RecursionError
-
-
-def _check(trace: Trace, where: str) -> None:
-    """Events speak of known processes and messages, and time does not run backwards."""
-    known, sent, at = set(trace.header.ids), set[int](), 0
-    if not known:
-        raise BadData(f"{where}, line 1: a run has at least one process", hint=_HINT)
-    if trace.header.loop_us is not None and not 0 <= trace.header.loop_us[0] < trace.header.loop_us[1]:
-        raise BadData(f"{where}, line 1: a loop has a start and a later end", hint=_HINT)
-    for line, event in enumerate(trace.events, 2):
-        if event.process not in known:
-            raise BadData(f"{where}, line {line}: there is no process {event.process}")
-        if event.at < at:
-            raise BadData(f"{where}, line {line}: time runs backwards from {at} to {event.at}")
-        at = event.at
-        other = getattr(event, _OTHERS.get(type(event), ""), event.process)
-        if other not in known:
-            raise BadData(f"{where}, line {line}: there is no process {other}")
-        if isinstance(event, Sent):
-            sent.add(event.number)
-        elif isinstance(event, Delivered | Lost) and event.number not in sent:
-            raise BadData(f"{where}, line {line}: message {event.number} was never sent")

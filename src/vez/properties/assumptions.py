@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from vez.core.assumptions import Assumption
-from vez.core.trace import Crashed, Delivered, Lost, Paused, Recovered, Sent, Suspected, Trace
+from vez.core.trace import Crashed, Delivered, Lost, Paused, Recovered, Suspected, Trace
 from vez.properties.history import History
 from vez.properties.verdict import ms
 
@@ -25,7 +25,7 @@ def broken_assumptions(trace: Trace | History) -> dict[Assumption, str]:
 
 def _reliable(history: History) -> str:
     lost = sum(isinstance(event, Lost) and event.reason != "crash" for event in history.trace)
-    deliveries = [event.number for event in history.trace if isinstance(event, Delivered)]
+    deliveries = [event.message for event in history.trace if isinstance(event, Delivered)]
     doubles = len(deliveries) - len(set(deliveries))
     parts = [f"{lost} lost"] if lost else []
     parts += [f"{doubles} delivered twice"] if doubles else []
@@ -38,7 +38,7 @@ def _fifo(history: History) -> str:
     overtaken = 0
     for event in history.trace:
         if isinstance(event, Delivered):
-            message = sent[event.number]
+            message = sent[event.message]
             channel = (message.process, message.to)
             overtaken += event.number < newest.get(channel, 0)
             newest[channel] = max(event.number, newest.get(channel, 0))
@@ -72,8 +72,8 @@ def _known_bounds(history: History) -> str:
     if header.drifting:
         return _those(set(header.drifting), "had a clock that was off")
     if header.delay_bound_us is not None:
-        sent: dict[int, Sent] = history.trace.messages()
-        delays = (event.at - sent[event.number].at for event in history.trace if isinstance(event, Delivered))
+        sent = history.trace.messages()
+        delays = (event.at - sent[event.message].at for event in history.trace if isinstance(event, Delivered))
         longest = max(delays, default=0)
         if longest > header.delay_bound_us:
             return f"a message took {ms(longest)} ms, longer than {ms(header.delay_bound_us)}"

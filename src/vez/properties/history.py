@@ -25,6 +25,7 @@ from vez.core.trace import (
     Trace,
     Trusted,
     Wanted,
+    Withdrew,
 )
 
 
@@ -41,11 +42,19 @@ class Stay(msgspec.Struct):
     token: int | None = None
     crashed: bool = False
     """A crash ended the wait or the stay."""
+    withdrawn_at: int | None = None
+    withdrawn_index: int | None = None
+    """When the application stopped waiting; the process may still get in, and then leaves at once."""
 
     @property
     def served(self) -> bool:
         """True if the process got in."""
         return self.entered_at is not None
+
+    @property
+    def withdrawn(self) -> bool:
+        """True if the application stopped waiting before the process got in."""
+        return self.withdrawn_at is not None
 
 
 class Reign(msgspec.Struct):
@@ -58,7 +67,7 @@ class Reign(msgspec.Struct):
     end: int
     end_index: int
     ended_by: str = ""
-    """`crash`, `other` (it named another leader), or empty if it led to the end of the run."""
+    """`crash`, `other` (it named another leader), `nobody` (it knew no leader), or empty if it led to the end."""
 
 
 class Interval(msgspec.Struct):
@@ -82,7 +91,7 @@ class History:
         self.downs: list[Interval] = []
         self.pauses: list[Interval] = []
         self.views: dict[int, tuple[int, int]] = {}
-        """The leader and term that each live process names at the end."""
+        """The leader and term that each live process names at the end; absent if it knows no leader."""
         self._read()
 
     @cached_property
@@ -93,14 +102,18 @@ class History:
 
     @cached_property
     def bypasses(self) -> list[int]:
-        """For each stay: how many later requests were served before it was served, crashed, or the run ended."""
+        """For each stay: later requests served before it was served, withdrawn or crashed, or the run ended.
+
+        A process that gets in after it withdrew leaves at once, so it overtakes nobody.
+        """
         counts = [0] * len(self.stays)
         entered_later: list[int] = []  # entry indices of later requests, ascending
         for place in sorted(range(len(self.stays)), key=lambda place: -self.stays[place].wanted_index):
             stay = self.stays[place]
-            until = stay.entered_index if stay.entered_index is not None else stay.left_index
+            until = stay.withdrawn_index if stay.withdrawn else stay.entered_index
+            until = stay.left_index if until is None else until
             counts[place] = bisect_left(entered_later, len(self.trace.events) if until is None else until)
-            if stay.entered_index is not None:
+            if stay.entered_index is not None and not stay.withdrawn:
                 insort(entered_later, stay.entered_index)
         return counts
 
@@ -137,11 +150,20 @@ class History:
                         self.stays.append(waiting[process])
                     stay = waiting[process]
                     stay.entered_at, stay.entered_index, stay.token = at, index, token
+                case Withdrew(retracted=retracted) if process in waiting:
+                    stay = waiting[process]
+                    stay.withdrawn_at, stay.withdrawn_index = at, index
+                    if retracted:
+                        stay.left_at, stay.left_index = at, index
+                        del waiting[process]
                 case Left() if process in waiting:
                     stay = waiting.pop(process)
                     stay.left_at, stay.left_index = at, index
                 case Elected(leader=leader, term=term):
-                    self.views[process] = (leader, term)
+                    if leader is None:
+                        self.views.pop(process, None)
+                    else:
+                        self.views[process] = (leader, term)
                     self._reign(reigning, process, leader, term, at, index)
                 case Crashed():
                     if (lost := waiting.pop(process, None)) is not None:
@@ -161,11 +183,13 @@ class History:
                 case _:
                     pass
 
-    def _reign(self, reigning: dict[int, Reign], process: int, leader: int, term: int, at: int, index: int) -> None:
+    def _reign(
+        self, reigning: dict[int, Reign], process: int, leader: int | None, term: int, at: int, index: int
+    ) -> None:
         current = reigning.get(process)
         if current is not None and (current.leader, current.term) == (leader, term):
             return
-        self._depose(reigning, process, at, index, "other")
+        self._depose(reigning, process, at, index, "other" if leader is not None else "nobody")
         if leader == process:
             reigning[process] = Reign(leader, term, at, index, self.end, len(self.trace.events))
             self.reigns.append(reigning[process])

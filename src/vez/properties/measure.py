@@ -45,11 +45,11 @@ def measure(trace: Trace | History) -> Measurements:
     """Measure a trace."""
     history = trace if isinstance(trace, History) else History(trace)
     trace = history.trace
-    messages = {event.number: event for event in trace if isinstance(event, Sent) and event.to != event.process}
+    messages = {event.message: event for event in trace if isinstance(event, Sent) and event.to != event.process}
     entered = [stay for stay in history.stays if stay.served]
     ids = trace.header.ids
     sent = Counter(message.process for message in messages.values())
-    received = Counter(e.process for e in trace if isinstance(e, Delivered) and e.number in messages)
+    received = Counter(e.process for e in trace if isinstance(e, Delivered) and e.message in messages)
     return Measurements(
         messages=len(messages),
         by_kind=dict(sorted(Counter(message.kind for message in messages.values()).items())),
@@ -57,9 +57,9 @@ def measure(trace: Trace | History) -> Measurements:
         received={process: received[process] for process in ids},
         entries=len(entered),
         messages_per_entry=len(messages) / len(entered) if entered else None,
-        client_delay=_summary([_wait(stay) for stay in _alone(entered, history.stays)]),
+        client_delay=_summary([_wait(stay) for stay in _alone(entered, history.stays) if not stay.withdrawn]),
         synchronization_delay=_summary(_hand_overs(entered)),
-        waits=_summary([_wait(stay) for stay in entered]),
+        waits=_summary([_wait(stay) for stay in entered if not stay.withdrawn]),
         bypasses=_summary(
             [count for stay, count in zip(history.stays, history.bypasses, strict=True) if stay.served], unit=1
         ),

@@ -33,7 +33,7 @@ def exclusion(history: History) -> Verdict:
 
 
 def starvation_freedom(history: History) -> Verdict:
-    """Everybody who wants in gets in."""
+    """Everybody who wants in gets in, or stops wanting it."""
     starving = _starving(history)
     if isinstance(starving, Verdict):
         return starving
@@ -46,8 +46,11 @@ def starvation_freedom(history: History) -> Verdict:
             spans=tuple(Span(stay.process, stay.wanted_at, history.end) for stay in starving),
         )
     served = sum(stay.served for stay in history.stays)
+    gone = sum(stay.withdrawn for stay in history.stays)
+    withdrawn = f", {gone} withdrawn" if gone else ""
     return holds(
-        Property.STARVATION_FREEDOM, f"{served} of {_count(len(history.stays), 'request')} served, nobody left waiting"
+        Property.STARVATION_FREEDOM,
+        f"{served} of {_count(len(history.stays), 'request')} served{withdrawn}, nobody left waiting",
     )
 
 
@@ -102,7 +105,7 @@ def bounded_waiting(history: History) -> Verdict:
 
 def request_order(history: History) -> Verdict:
     """Entries follow the happened-before order of the requests."""
-    served = sorted((stay for stay in history.stays if stay.served), key=_entered)
+    served = sorted((stay for stay in history.stays if stay.served and not stay.withdrawn), key=_entered)
     size = len(history.trace.events) * len(history.trace.header.ids) + len(served) ** 2
     if size > MOST_WORK:
         return not_judged(Property.REQUEST_ORDER, f"the run is too large for it ({_count(len(served), 'entry')})")
@@ -164,7 +167,7 @@ def _starving(history: History) -> list[Stay] | Verdict:
     In a run that a limit cut short, a process starves if nobody was inside and nobody got in for `patience_us`, or if
     it was overtaken more than twice per process. A long queue that still moves is not starvation.
     """
-    waiting = [stay for stay in history.stays if not stay.served and not stay.crashed]
+    waiting = [stay for stay in history.stays if not stay.served and not stay.crashed and not stay.withdrawn]
     inside = any(stay.served and stay.left_at is None for stay in history.stays)
     header = history.trace.header
     if not waiting or (header.end == "quiet" and not inside):

@@ -10,6 +10,8 @@ from enum import StrEnum
 
 import msgspec
 
+from vez.core.trace import MessageId
+
 
 class Status(StrEnum):
     """The kinds of verdict."""
@@ -40,8 +42,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     promised: bool = True
     """True if the algorithm guarantees the property."""
     spans: tuple[Span, ...] = ()
-    messages: tuple[int, ...] = ()
-    """Numbers of the messages that led to the violation."""
+    messages: tuple[MessageId, ...] = ()
+    """Sender and number of the messages that led to the violation, latest first."""
 
     @property
     def words(self) -> str:
@@ -56,7 +58,7 @@ def ms(us: int) -> str:
     return f"{us / 1000:.3f}".rstrip("0").rstrip(".")
 
 
-def broken(name: str, evidence: str, *, spans: tuple[Span, ...] = (), messages: tuple[int, ...] = ()) -> Verdict:
+def broken(name: str, evidence: str, *, spans: tuple[Span, ...] = (), messages: tuple[MessageId, ...] = ()) -> Verdict:
     """A verdict: broken."""
     return Verdict(name=str(name), status=Status.BROKEN, evidence=evidence, spans=spans, messages=messages)
 

@@ -14,8 +14,8 @@ from typing import Any
 
 from vez.core.io import Io
 from vez.core.process import Process
+from vez.core.recorder import Recorder
 from vez.errors import HandlerFailed
-from vez.sim.debug import Rehearsal
 from vez.sim.delays import US
 from vez.sim.node import Node
 
@@ -31,7 +31,7 @@ def blame(error: BaseException, nodes: Iterable[Node], now: int) -> HandlerFaile
         who = _who(nodes, frame)
         return f"{'' if who is None else f'process {who}, '}at {now / US:.12g} ms"
 
-    return blame_handler(error, when, (Node, Rehearsal))
+    return blame_handler(error, when, (Node, Recorder))
 
 
 def blame_handler(
@@ -82,7 +82,7 @@ def _process(frame: FrameType) -> Process | None:
 def _who(nodes: Iterable[Node], frame: FrameType) -> int | None:
     """The process at work: its io says so, and without one (in `status`) it is looked for."""
     for value in frame.f_locals.values():
-        if isinstance(value, Node | Rehearsal):
+        if isinstance(value, Node | Recorder):
             return int(value.me)
     process = _process(frame)
     return next((node.me for node in nodes if node.process is process), None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from vez.errors import ProtocolBug
+from vez.core.effects import check_options
 from vez.sim.scenario import Choice, Scenario
 from vez.sim.setup import Setup
 
@@ -22,8 +22,7 @@ class Choices:
 
     def pick(self, process: int, count: int) -> int:
         """The index of one of `count` options."""
-        if count < 1:
-            raise ProtocolBug(f"{self._algorithm} chose among no options")
+        check_options(self._algorithm, count)
         if not self._given and not self._explain:
             return min(int(self._chance() * count), count - 1)
         self._counts[process] += 1

@@ -1,74 +1,32 @@
 """Debug runs: every handler is run twice, and its fields are looked at afterwards.
 
-The first run is a rehearsal on a copy whose effects are only written down; the second is real. If the two
-differ, the handler read something that is not its state or its event: a clock, a global, a set's order.
+Both runs are on copies of the process, and their effects are only recorded. If the two differ, the handler read
+something that is not its state or its event: a clock, a global, a set's order. If not, the effects are performed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
 from vez.core import guards
-from vez.core.message import Message
+from vez.core.effects import Choose, Effect, call_words, perform
+from vez.core.recorder import Recorder, Site
 from vez.errors import MutableField, NotDeterministic, article
 from vez.sim.choices import Choices
 from vez.sim.node import Node
-
-T = TypeVar("T")
-Effect = tuple[str, tuple[Any, ...]]
-
-
-class Rehearsal:
-    """An Io that does nothing and remembers what it was asked to do."""
-
-    def __init__(self, node: Node, choices: Choices, replay: Sequence[int] = ()) -> None:
-        self._node = node
-        self._choices = choices
-        self._replay = list(replay)
-        self.effects: list[Effect] = []
-        self.chosen: list[int] = []
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._node, name)
-
-    def send(self, to: int, message: Message) -> None:
-        self.effects.append(("send", (to, message)))
-
-    def broadcast(self, message: Message) -> None:
-        for peer in self._node.peers:
-            self.send(peer, message)
-
-    def set_timer(self, name: str, after_ms: float) -> None:
-        self.effects.append(("set_timer", (name, after_ms)))
-
-    def cancel_timer(self, name: str) -> None:
-        self.effects.append(("cancel_timer", (name,)))
-
-    def enter(self, token: int | None = None) -> None:
-        self.effects.append(("enter", (token,)))
-
-    def elected(self, leader: int, term: int = 0) -> None:
-        self.effects.append(("elected", (leader, term)))
-
-    def note(self, text: str) -> None:
-        self.effects.append(("note", (text,)))
-
-    def choose(self, options: Sequence[T]) -> T:
-        index = self._replay.pop(0) if self._replay else self._choices.pick(self._node.me, len(options))
-        self.chosen.append(index)
-        self.effects.append(("choose", (tuple(options), index)))
-        return options[index]
 
 
 def run_twice(node: Node, choices: Choices, handler: Callable[..., None], arguments: tuple[Any, ...]) -> None:
     """Rehearse the handler twice, compare, then let its effects happen once."""
     first_process, second_process = (msgspec.structs.replace(node.process) for _ in range(2))
-    first = Rehearsal(node, choices)
+    site = Site(type(node.process), node.services.directory.topology, node.me)
+    first = Recorder(site, lambda count: choices.pick(node.me, count))
     handler(first_process, *arguments, first)
-    second = Rehearsal(node, choices, first.chosen)
+    chosen = iter([effect.chosen for effect in first.effects if isinstance(effect, Choose)])
+    second = Recorder(site, lambda count: min(next(chosen, 0), count - 1))
     handler(second_process, *arguments, second)
     where = f"{type(node.process).__name__}.{handler.__name__}"
     if first.effects != second.effects:
@@ -90,9 +48,11 @@ def run_twice(node: Node, choices: Choices, handler: Callable[..., None], argume
                 hint="use a tuple or frozenset",
             )
     node.process = first_process
-    for name, details in first.effects:
-        if name != "choose":
-            getattr(node, name)(*details)
+    for effect in first.effects:
+        if isinstance(effect, Choose):
+            node.chose(len(effect.options), effect.chosen)
+        else:
+            perform(effect, node)
 
 
 def _first_difference(one: list[Effect], other: list[Effect]) -> tuple[str, str]:
@@ -104,5 +64,4 @@ def _first_difference(one: list[Effect], other: list[Effect]) -> tuple[str, str]
 def _words(effects: list[Effect], index: int) -> str:
     if index >= len(effects):
         return "nothing more"
-    name, details = effects[index]
-    return f"{name}({', '.join(map(str, details))})"
+    return call_words(effects[index])

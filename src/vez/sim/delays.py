@@ -12,13 +12,14 @@ from collections.abc import Callable
 from random import Random
 from statistics import NormalDist
 
+from vez.core.effects import MAX_TIMER_MS
 from vez.errors import BadData
 
 US = 1000  # microseconds in a millisecond
 _FORM = re.compile(r"^\s*(\w+)\s*\(\s*([^()]*)\)\s*$")
 _NORMAL = NormalDist()
 _MAX_SIGMA = 25.0  # far beyond any delay, far below what overflows
-MAX_MS = 1e12
+MAX_MS = MAX_TIMER_MS
 """The longest duration that can be asked for, about thirty years: what adds up to more is a mistake."""
 
 

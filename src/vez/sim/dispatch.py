@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from vez.core.message import Message, handler_name
-from vez.core.process import Process
-from vez.errors import UnhandledMessage, article
+from vez.core.message import Message
+from vez.core.process import Process, handlers_of
 from vez.sim.choices import Choices
 from vez.sim.debug import run_twice
 from vez.sim.node import Node
@@ -18,7 +17,7 @@ class Dispatcher:
     """The handlers of an algorithm, and of what else the agenda delivers (timers, wants, broadcasts)."""
 
     def __init__(self, algorithm: type[Process], recording: Recording, choices: Choices, *, debug: bool) -> None:
-        self._algorithm = algorithm
+        self._handlers = handlers_of(algorithm)
         self._recording = recording
         self._choices = choices
         self._debug = debug
@@ -30,24 +29,19 @@ class Dispatcher:
         self.by_kind[kind] = handler
 
     def find(self, kind: type[Message]) -> Callable[..., None]:
-        """The handler of a kind of message, found by name when the first one arrives."""
+        """The handler of a kind of message, looked up when the first one arrives."""
         found = self.by_kind.get(kind)
         if found is None:
-            name = handler_name(kind)
-            found = getattr(self._algorithm, name, None)
-            if found is None:
-                raise UnhandledMessage(
-                    f"{self._algorithm.__name__} received {article(kind.__name__)} and has no {name}",
-                    hint=f"define {name}(self, message, sender, io)",
-                )
-            self.by_kind[kind] = found
+            found = self.by_kind[kind] = self._handlers.message(kind)
         return found
 
     def call(self, node: Node, handler: Callable[..., None], *arguments: Any) -> None:
-        """Run a handler of a live process, then record how the process describes itself."""
+        """Run a handler of a live process, then record what it stored and how it describes itself."""
+        recording = self._recording
+        started = recording.handler_starts()
         if self._debug:
             run_twice(node, self._choices, handler, arguments)
         else:
             handler(node.process, *arguments, node)
-        if self._recording.log is not None:
-            self._recording.describe(node.me, node.process)
+        if recording.log is not None:
+            recording.handler_ended(node.me, node.process, started)

@@ -60,6 +60,7 @@ class Faults:
         """Everybody starts at time 0, in standing order; those who crash at 0 never start."""
         start = self._setup.algorithm.on_start
         for node in self._nodes.values():
+            self._recording.starts(node.me, node.process)
             call = partial(self._dispatcher.call, node, start)
             self._agenda.plan(0, partial(self._availability.when_awake, node.me, call))
 
@@ -104,7 +105,7 @@ class Faults:
             setattr(fresh, field, getattr(node.process, field))
         node.process = fresh
         self._availability.recover(node.me)
-        self._recording.add(events.Recovered, node.me, memory)
+        self._recording.recovers(node.me, fresh, memory)
         self._dispatcher.call(node, self._setup.algorithm.on_recover)
         self._harness.recovered(node)
         self._detection.recovered(node)

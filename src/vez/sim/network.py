@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from vez.core import trace as events
+from vez.core.effects import check_send
 from vez.core.message import Message, fields_of
-from vez.errors import ProtocolBug, article
 from vez.sim.agenda import Agenda
 from vez.sim.availability import Availability
 from vez.sim.delays import US, plain, us
@@ -55,17 +55,17 @@ class NetworkModel:
         self._counts: defaultdict[tuple[int, int], int] = defaultdict(int)
         self._latest: defaultdict[tuple[int, int], int] = defaultdict(int)  # FIFO: last arrival by channel
         self._cuts: defaultdict[tuple[int, int], int] = defaultdict(int)  # how many partitions cut a channel
-        self._number = 0
+        self._numbers: dict[int, int] = {}  # how many messages each process has sent
         self._seen: list[Fate] = []
 
     def transmit(self, sender: int, to: int, message: Message) -> None:
         """Send a message on its way."""
         agenda, recording = self._agenda, self._recording
-        self._check(sender, to, message)
+        check_send(self._topology, sender, to, message)
         if to != sender:
             agenda.sent[message.__class__] = agenda.sent.get(message.__class__, 0) + 1
-        self._number += 1
-        number, channel = self._number, (sender, to)
+        number, channel = self._numbers.get(sender, 0) + 1, (sender, to)
+        self._numbers[sender] = number
         self._counts[channel] += 1
         if recording.log is not None:
             recording.add(events.Sent, sender, number, to, message.__class__.__name__, fields_of(message))
@@ -147,22 +147,6 @@ class NetworkModel:
             self._availability.when_awake(node.me, partial(self._deliver, node, message, sender, number))
 
     def _deliver(self, node: Node, message: Message, sender: int, number: int) -> None:
-        self._recording.add(events.Delivered, node.me, number)
+        self._recording.add(events.Delivered, node.me, sender, number)
         dispatcher = self._dispatcher
         dispatcher.call(node, dispatcher.find(message.__class__), message, sender)
-
-    def _check(self, sender: int, to: int, message: Message) -> None:
-        if not isinstance(message, Message):
-            raise ProtocolBug(
-                f"process {sender} sent {message!r}, which is not a Message",
-                hint="declare `class Something(Message)` with typed fields",
-            )
-        if not isinstance(to, int) or to not in self._nodes:
-            raise ProtocolBug(
-                f"process {sender} sent {article(type(message).__name__)} to {to!r}, which does not exist"
-            )
-        if to != sender and not self._topology.has_channel(sender, to):
-            raise ProtocolBug(
-                f"process {sender} sent {article(type(message).__name__)} to {to}, to whom it has no channel",
-                hint=f"its neighbours in the {self._topology.name}: {self._topology.neighbours(sender)}",
-            )

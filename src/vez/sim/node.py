@@ -7,10 +7,12 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
+from vez.core import trace as events
 from vez.core.message import Message
 from vez.core.process import Process
 from vez.sim.agenda import Agenda
 from vez.sim.choices import Choices
+from vez.sim.delays import us
 from vez.sim.directory import Directory
 from vez.sim.recording import Recording
 from vez.sim.timers import Timers
@@ -105,11 +107,36 @@ class Node:
     def choose(self, options: Sequence[T]) -> T:
         return options[self.services.choices.pick(self.me, len(options))]
 
+    def chose(self, count: int, index: int) -> None:
+        """A choice among so many options was made elsewhere; `RecordedNode` records it."""
+
     def enter(self, token: int | None = None) -> None:
         self.services.application.entered(self, token)
 
-    def elected(self, leader: int, term: int = 0) -> None:
+    def elected(self, leader: int | None, term: int = 0) -> None:
         self.services.recording.elected(self.me, leader, term)
 
     def note(self, text: str) -> None:
         self.services.recording.note(self.me, text)
+
+
+class RecordedNode(Node):
+    """A node that also records what nobody outside of the process can see: its timers and its choices."""
+
+    __slots__ = ()
+
+    def set_timer(self, name: str, after_ms: float) -> None:
+        super().set_timer(name, after_ms)
+        self.services.recording.add(events.TimerSet, self.me, name, us(after_ms))
+
+    def cancel_timer(self, name: str) -> None:
+        super().cancel_timer(name)
+        self.services.recording.add(events.TimerCancelled, self.me, name)
+
+    def choose(self, options: Sequence[T]) -> T:
+        index = self.services.choices.pick(self.me, len(options))
+        self.chose(len(options), index)
+        return options[index]
+
+    def chose(self, count: int, index: int) -> None:
+        self.services.recording.add(events.Chose, self.me, count, index)

@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from vez.core import trace as events
-from vez.core.process import Process
+from vez.core.effects import check_leader, check_text
+from vez.core.message import plain_values
+from vez.core.process import DURABLE, PARAMETER, Process, marked
 from vez.core.trace import AnyEvent
 from vez.core.view import View
-from vez.errors import ProtocolBug
 from vez.sim.agenda import Agenda
 from vez.sim.setup import Setup
 
@@ -21,7 +22,10 @@ class Recording:
 
     def __init__(self, setup: Setup, agenda: Agenda, *, record: bool) -> None:
         self._algorithm = setup.algorithm.__name__
-        self._ids = frozenset(setup.ids)
+        self._topology = setup.topology
+        self._durable = marked(setup.algorithm, DURABLE)
+        self._parameters = frozenset(marked(setup.algorithm, PARAMETER))
+        self._stored: dict[int, dict[str, Any]] = {}  # the durable fields of each process
         self._agenda = agenda
         self.log: list[AnyEvent] | None = [] if record else None
         self.leaders: dict[int, tuple[int, int]] = {}
@@ -33,27 +37,40 @@ class Recording:
         if self.log is not None:
             self.log.append(kind(self._agenda.now, process, *details))
 
-    def elected(self, process: int, leader: int, term: int) -> None:
-        """A process names its leader."""
-        if not isinstance(leader, int) or leader not in self._ids or not isinstance(term, int):
-            raise ProtocolBug(
-                f"{self._algorithm}: process {process} called io.elected({leader!r}, {term!r})",
-                hint="expected the identifier of a process, and a whole number as the term",
-            )
-        self.leaders[process] = (leader, term)
+    def starts(self, me: int, process: Process) -> None:
+        """A process exists, with its parameters and its initial fields."""
+        if self.log is not None:
+            values = {name: getattr(process, name) for name in process.__struct_fields__}
+            parameters = {name: values.pop(name) for name in list(values) if name in self._parameters}
+            self.add(events.Started, me, plain_values(parameters), plain_values(values))
+            self._stored[me] = {name: getattr(process, name) for name in self._durable}
+
+    def elected(self, process: int, leader: int | None, term: int) -> None:
+        """A process names its leader, or says that it knows none."""
+        check_leader(self._algorithm, self._topology, process, leader, term)
+        if leader is None:
+            self.leaders.pop(process, None)
+        else:
+            self.leaders[process] = (leader, term)
         if self.log is not None:
             self.add(events.Elected, process, leader, term)
 
     def note(self, process: int, text: str) -> None:
         """A remark, of a process or about it."""
-        self._check_text(text, f"process {process} called io.note")
+        check_text(self._algorithm, f"process {process} called io.note", text)
         self.add(events.Noted, process, text)
 
-    def describe(self, me: int, process: Process) -> None:
-        """After a handler: record the status and the view of the process where they changed."""
+    def handler_starts(self) -> int:
+        """Where in the log the effects of a handler begin."""
+        return len(self.log) if self.log is not None else 0
+
+    def handler_ended(self, me: int, process: Process, started: int) -> None:
+        """Record what a handler stored, before its effects, and the status and the view where they changed."""
+        if self._durable:
+            self._store(me, process, started)
         text = process.status()
         if text != self._status.get(me, ""):
-            self._check_text(text, f"status() of process {me} gave")
+            check_text(self._algorithm, f"status() of process {me} gave", text)
             self._status[me] = text
             self.add(events.Status, me, text)
         view = process.view() or NO_VIEW
@@ -61,12 +78,20 @@ class Recording:
             self._views[me] = view
             self.add(events.Viewed, me, view)
 
+    def _store(self, me: int, process: Process, started: int) -> None:
+        known = self._stored[me]
+        changed = {name: getattr(process, name) for name in self._durable if getattr(process, name) != known[name]}
+        if changed and self.log is not None:
+            known.update(changed)
+            self.log.insert(started, events.Stored(self._agenda.now, me, plain_values(changed)))
+
+    def recovers(self, me: int, process: Process, memory: bool) -> None:
+        """A process is back, with its durable fields or without."""
+        self.add(events.Recovered, me, memory)
+        self._stored[me] = {name: getattr(process, name) for name in self._durable}
+
     def forget(self, process: int) -> None:
         """After a crash: what the process says when it is back is new."""
         self._status.pop(process, None)
         self._views.pop(process, None)
         self.leaders.pop(process, None)
-
-    def _check_text(self, text: object, what: str) -> None:
-        if not isinstance(text, str):
-            raise ProtocolBug(f"{self._algorithm}: {what} {text!r}, expected text", hint="use str(...)")

@@ -32,7 +32,7 @@ from vez.sim.header import make_header
 from vez.sim.limits import Limits
 from vez.sim.loop import moment_by_moment, one_by_one
 from vez.sim.network import NetworkModel
-from vez.sim.node import Node, Services
+from vez.sim.node import Node, RecordedNode, Services
 from vez.sim.quiet import Broadcast, Broadcasts, ConstantNode, Nobody, QuietHarness, RandomNode
 from vez.sim.recording import Recording
 from vez.sim.scenario import Scenario
@@ -93,7 +93,7 @@ class Simulation:
         self._detection = self._make_detection()
         self._faults = self._make_faults()
         services = self._make_services(draw)
-        kind = ConstantNode if constant else RandomNode if self._quiet else Node
+        kind = ConstantNode if constant else RandomNode if self._quiet else RecordedNode if record else Node
         for me, right, process in setup.processes():
             by_id[me] = self._nodes[me] = kind(services, me, right, process)
         self._add_deliveries()

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 
-from vez.errors import ProtocolBug
-from vez.sim.delays import MAX_MS, us
+from vez.core.effects import check_delay
+from vez.core.process import handlers_of
+from vez.sim.delays import us
 from vez.sim.setup import Setup
 
 MOST_KNOWN = 1000
@@ -34,7 +35,8 @@ class Timers:
     """The timers of a run. A node finds them by name, and asks for what it does not find."""
 
     def __init__(self, setup: Setup) -> None:
-        self._algorithm = setup.algorithm
+        self._algorithm = setup.algorithm.__name__
+        self._handlers = handlers_of(setup.algorithm)
         self.by_name: dict[str, Timer] = {}
         self._given = {(timer.process, timer.number): timer.after_ms for timer in setup.scenario.timer}
         self._set: defaultdict[int, int] = defaultdict(int)  # how many timers a process has set
@@ -43,9 +45,7 @@ class Timers:
     def find(self, process: int, name: str, after_ms: float) -> tuple[Timer, int]:
         """The timer of that name, and after how many microseconds it runs out this time, at least one."""
         timer = self.by_name.get(name) or self._new(name)
-        if not 0 <= after_ms <= MAX_MS:
-            reason = "in the past" if after_ms < 0 else f"expected 0 to {MAX_MS:g}"
-            raise ProtocolBug(f"{self._algorithm.__name__} set timer {name!r} to {after_ms} ms, {reason}")
+        check_delay(self._algorithm, name, after_ms)
         if self._given or self._rates:
             return timer, self._drifted_us(process, after_ms)
         if len(timer.known) == MOST_KNOWN:
@@ -59,13 +59,7 @@ class Timers:
             timer.running.pop(process, None)
 
     def _new(self, name: str) -> Timer:
-        handler: Callable[..., None] | None = getattr(self._algorithm, f"on_timer_{name}", None)
-        if handler is None:
-            raise ProtocolBug(
-                f"{self._algorithm.__name__} set a timer {name!r} and has no on_timer_{name}",
-                hint=f"define on_timer_{name}(self, io)",
-            )
-        timer = self.by_name[name] = Timer(name, handler)
+        timer = self.by_name[name] = Timer(name, self._handlers.timer(name))
         return timer
 
     def _drifted_us(self, process: int, after_ms: float) -> int:

@@ -142,8 +142,8 @@ def elections(*starters: int) -> tuple[Elect, ...]:
     return tuple(Elect(process=process, at_ms=4.0 * place) for place, process in enumerate(starters))
 
 
-def views_at(run: Run, ms: float) -> dict[int, int]:
-    views: dict[int, int] = {}
+def views_at(run: Run, ms: float) -> dict[int, int | None]:
+    views: dict[int, int | None] = {}
     for event in trace_of(run):
         if isinstance(event, Elected) and event.at <= ms * 1000:
             views[event.process] = event.leader

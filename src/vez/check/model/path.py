@@ -97,6 +97,8 @@ _VERB = {
 def _seen(seen: tuple[Any, ...]) -> str:
     if seen[0] == "enter":
         return "it is in" + (f" with token {seen[1]}" if seen[1] is not None else "")
+    if seen[1] is None:
+        return "it knows no leader"
     return f"it takes {seen[1]} for the leader" + (f" of term {seen[2]}" if seen[2] else "")
 
 

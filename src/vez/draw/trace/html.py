@@ -14,8 +14,23 @@ from typing import Any
 
 import msgspec
 
-from vez.core.trace import AnyEvent, Cut, Delivered, Elected, Healed, Lost, Noted, Sent, Status, Trace, Viewed, label
-from vez.draw.trace.layout import Picture, clean
+from vez.core.trace import (
+    AnyEvent,
+    Cut,
+    Delivered,
+    Elected,
+    Healed,
+    Lost,
+    MessageId,
+    Noted,
+    Sent,
+    Status,
+    Trace,
+    Viewed,
+    Withdrew,
+    label,
+)
+from vez.draw.trace.layout import Picture, clean, shown
 from vez.draw.trace.limits import limit
 from vez.draw.trace.messages import colours, kind_of
 from vez.draw.trace.network import network
@@ -29,8 +44,8 @@ SCRIPTS = ("strings.js", "state.js", "spacetime.js", "paths.js", "network.js", "
 
 def html(trace: Trace, verdicts: Sequence[Verdict] = ()) -> str:
     """The trace as a page to be opened in a browser."""
-    shown, left_out = limit(trace)
-    picture = Picture(shown, verdicts)
+    kept, left_out = limit(shown(trace))
+    picture = Picture(kept, verdicts)
     diagram, places = draw(picture, heading=False)
     parts = {
         "title": escape(picture.title),
@@ -86,12 +101,12 @@ def _data(picture: Picture, places: Places, left_out: Sequence[str], total: int)
     }
 
 
-def _event(event: AnyEvent, picture: Picture, sent: dict[int, Sent]) -> dict[str, Any]:
+def _event(event: AnyEvent, picture: Picture, sent: dict[MessageId, Sent]) -> dict[str, Any]:
     """An event as the player knows it: processes by column, texts cleaned, numbers that may be large as text."""
     column = picture.column
     told: dict[str, Any] = {"e": type(event).__name__.lower(), "at": event.at, "p": column[event.process]}
     if isinstance(event, Sent | Delivered | Lost):
-        message = sent[event.number]
+        message = sent[event.message]
         told |= {"from": column[message.process], "to": column[message.to], "label": clean(label(message))}
     for name in ("reason", "accepted", "memory"):
         if hasattr(event, name):
@@ -100,6 +115,8 @@ def _event(event: AnyEvent, picture: Picture, sent: dict[int, Sent]) -> dict[str
         value = getattr(event, name, None)
         if value is not None:
             told[name] = clean(str(value))
+    if isinstance(event, Withdrew):
+        told["retracted"] = event.retracted
     if isinstance(event, Elected):
         told["self"] = event.leader == event.process
     if isinstance(event, Status | Noted):

@@ -14,6 +14,7 @@ import msgspec
 
 from vez.core.assumptions import Property
 from vez.core.trace import (
+    INTERNAL,
     AnyEvent,
     Crashed,
     Cut,
@@ -23,6 +24,7 @@ from vez.core.trace import (
     Healed,
     Left,
     Lost,
+    MessageId,
     Paused,
     Recovered,
     Resumed,
@@ -30,6 +32,7 @@ from vez.core.trace import (
     Status,
     Trace,
     Wanted,
+    Withdrew,
     label,
 )
 from vez.properties.history import History
@@ -45,6 +48,7 @@ class Arrow(msgspec.Struct, frozen=True):
     """One message, or one copy of it, from its sending to what became of it. Indices are places in the trace."""
 
     number: int
+    """Of the sender's messages, which one."""
     sender: int
     to: int
     label: str
@@ -55,6 +59,11 @@ class Arrow(msgspec.Struct, frozen=True):
     fate: Fate = "delivered"
     copy: bool = False
     """Another delivery of a message that has been delivered already."""
+
+    @property
+    def message(self) -> MessageId:
+        """What identifies the message."""
+        return self.sender, self.number
 
 
 class Violation(msgspec.Struct, frozen=True):
@@ -82,7 +91,7 @@ class Picture:
     """A trace and its verdicts, read once for all formats."""
 
     def __init__(self, trace: Trace, verdicts: Sequence[Verdict] = ()) -> None:
-        self.trace = trace = once_round(trace)
+        self.trace = trace = shown(once_round(trace))
         self.loop = trace.header.loop_us
         self.ids = trace.header.ids
         self.verdicts = tuple(verdicts)
@@ -117,6 +126,11 @@ def once_round(trace: Trace) -> Trace:
     return Trace(msgspec.structs.replace(trace.header, ended_at=loop[1]), events)
 
 
+def shown(trace: Trace) -> Trace:
+    """The trace without the events that no picture shows."""
+    return Trace(trace.header, tuple(event for event in trace.events if not isinstance(event, INTERNAL)))
+
+
 class Life(msgspec.Struct):
     """One process as it is at a moment of the trace."""
 
@@ -134,6 +148,8 @@ class Life(msgspec.Struct):
                 self.waiting = True
             case Entered():
                 self.waiting, self.inside = False, True
+            case Withdrew():
+                self.waiting = False
             case Left():
                 self.inside = False
             case Elected(leader=leader):
@@ -176,33 +192,33 @@ def _violation(verdict: Verdict, end: int) -> Violation:
 
 
 def _arrows(trace: Trace, end: int) -> tuple[Arrow, ...]:
-    sent: dict[int, tuple[int, Sent]] = {}
-    delivered: set[int] = set()
-    over: set[int] = set()
+    sent: dict[MessageId, tuple[int, Sent]] = {}
+    delivered: set[MessageId] = set()
+    over: set[MessageId] = set()
     found: list[Arrow] = []
 
-    def arrow(number: int, at: int, index: int, fate: Fate) -> Arrow:
-        start, event = sent[number]
-        again = number in delivered
+    def arrow(message: MessageId, at: int, index: int, fate: Fate) -> Arrow:
+        start, event = sent[message]
+        again = message in delivered
         return Arrow(
-            number, event.process, event.to, clean(label(event)), event.at, start, at, index, fate, again
+            event.number, event.process, event.to, clean(label(event)), event.at, start, at, index, fate, again
         )  # fmt: skip
 
     for index, event in enumerate(trace.events):
         match event:
-            case Sent(number=number):
-                sent[number] = (index, event)
-            case Delivered(number=number) if number in sent:
-                found.append(arrow(number, event.at, index, "delivered"))
-                delivered.add(number)
-                over.add(number)
-            case Lost(number=number, reason=reason) if number in sent:
-                found.append(arrow(number, event.at, index, reason))
-                over.add(number)
+            case Sent():
+                sent[event.message] = (index, event)
+            case Delivered() if event.message in sent:
+                found.append(arrow(event.message, event.at, index, "delivered"))
+                delivered.add(event.message)
+                over.add(event.message)
+            case Lost(reason=reason) if event.message in sent:
+                found.append(arrow(event.message, event.at, index, reason))
+                over.add(event.message)
             case _:
                 pass
     last = len(trace.events)
-    found += [arrow(number, end, last, "flying") for number in sent if number not in over]
+    found += [arrow(message, end, last, "flying") for message in sent if message not in over]
     return tuple(found)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from vez.core.trace import AnyEvent, Cut, Delivered, Healed, Lost, Sent, Trace
+from vez.core.trace import AnyEvent, Cut, Delivered, Healed, Lost, MessageId, Sent, Trace
 
 MAX_PROCESSES = 24
 MAX_MESSAGES = 1000
@@ -34,15 +34,15 @@ def limit(trace: Trace) -> tuple[Trace, tuple[str, ...]]:
 
 def _among(ids: frozenset[int], events: tuple[AnyEvent, ...]) -> tuple[AnyEvent, ...]:
     """The events of some processes and the messages between them."""
-    known: set[int] = set()
+    known: set[MessageId] = set()
     kept: list[AnyEvent] = []
     for event in events:
         if event.process not in ids or (isinstance(event, Sent | Cut | Healed) and event.to not in ids):
             continue
-        if isinstance(event, Delivered | Lost) and event.number not in known:
+        if isinstance(event, Delivered | Lost) and event.message not in known:
             continue
         if isinstance(event, Sent):
-            known.add(event.number)
+            known.add(event.message)
         kept.append(event)
     return tuple(kept)
 

@@ -22,16 +22,23 @@ Point = tuple[float, float]
 def draw_messages(out: Markup, picture: Picture, places: Places, labels: Labels) -> None:
     """All messages, in the order in which they were sent."""
     colour = colours(picture)
-    led = {number for verdict in picture.broken for number in verdict.messages}
+    led = {message for verdict in picture.broken for message in verdict.messages}
     same: Counter[tuple[int, int, int, int]] = Counter()
     for arrow in sorted(picture.arrows, key=lambda arrow: (arrow.sent_index, arrow.end_index)):
         classes = ["message", f"k{colour[kind_of(arrow)]}"]
         classes += ["copy"] if arrow.copy else []
         classes += ["lost"] if arrow.fate not in ("delivered", "flying") else []
         classes += ["flying"] if arrow.fate == "flying" else []
-        classes += ["evidence"] if arrow.number in led else []
+        classes += ["evidence"] if arrow.message in led else []
         title = f"{full_label(arrow)}: {arrow.sender} → {arrow.to}, {ms(arrow.sent_at)} to {ms(arrow.end_at)} ms"
-        out.open(" ".join(classes), title=title, i=arrow.sent_index, end=arrow.end_index, number=arrow.number)
+        out.open(
+            " ".join(classes),
+            title=title,
+            i=arrow.sent_index,
+            end=arrow.end_index,
+            sender=arrow.sender,
+            number=arrow.number,
+        )
         if arrow.sender == arrow.to:
             _loop(out, arrow, places, labels)
         else:

@@ -44,6 +44,7 @@ def draw_bars(out: Markup, picture: Picture, places: Places) -> None:
     for stay in history.stays:
         left = history.end if stay.left_at is None else stay.left_at
         waited = left if stay.entered_at is None else stay.entered_at
+        waited = waited if stay.withdrawn_at is None else stay.withdrawn_at
         _bar(out, places, stay.process, stay.wanted_at, waited, 8, "waiting", stay.wanted_index)
         if stay.entered_at is not None:
             _bar(out, places, stay.process, stay.entered_at, left, 14, "inside", stay.entered_index or 0)

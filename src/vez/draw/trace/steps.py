@@ -39,7 +39,7 @@ def _follows(before: AnyEvent, event: AnyEvent) -> bool:
     if before.process != event.process:
         return False
     if isinstance(event, Lost):
-        return isinstance(before, Sent) and before.number == event.number
+        return isinstance(before, Sent) and before.message == event.message
     if isinstance(event, Left):
         return isinstance(before, Wrote)
     if isinstance(event, Wrote):

@@ -66,7 +66,7 @@ def _wrap(picture: Picture, out: Markup, width: float, height: float) -> str:
 def _heading(picture: Picture, left_out: Sequence[str]) -> list[tuple[str, str]]:
     header = picture.trace.header
     served = sum(stay.served for stay in picture.history.stays)
-    messages = len({arrow.number for arrow in picture.arrows})
+    messages = len({arrow.message for arrow in picture.arrows})
     parts = [f"{len(header.ids)} processes", f"{messages} message{'s' * (messages != 1)}"]
     parts += [f"{served} {'entry' if served == 1 else 'entries'}"] if header.role == "mutex" else []
     parts += [f"{ms(picture.end)} ms", f"seed {header.seed}"]

@@ -18,6 +18,7 @@ from vez.core.trace import (
     Suspected,
     Trusted,
     Wanted,
+    Withdrew,
     Wrote,
 )
 from vez.draw.trace.layout import Arrow, clean
@@ -32,12 +33,14 @@ def local(event: AnyEvent) -> str:
             return f"timer {clean(name)}"
         case Wanted() | Asked() | Left() | Crashed() | Paused() | Resumed():
             return _PLAIN[type(event)]
+        case Withdrew(retracted=retracted):
+            return "takes its request back" if retracted else "stops waiting"
         case Entered(token=token):
             return "inside" if token is None else f"inside, token {token}"
         case Wrote(token=token, accepted=accepted):
             return "" if accepted else f"write refused, token {token} is stale"
         case Elected(process=process, leader=leader, term=term):
-            whom = "leads" if process == leader else f"follows {leader}"
+            whom = "knows no leader" if leader is None else "leads" if process == leader else f"follows {leader}"
             return f"{whom}, term {term}" if term else whom
         case Recovered(memory=memory):
             return "back" if memory else "back without memory"

@@ -13,7 +13,7 @@ from vez.algorithms.election import bully, bully_stable, chang_roberts, luis, ma
 from vez.algorithms.mutex.elected_coordinator.messages import Ballot
 from vez.core import Durable, Io, Message, Mutex, Parameter
 from vez.core.inside import Inside, Value, build, take_apart
-from vez.core.message import handler_name
+from vez.core.process import handlers_of
 
 ELECTIONS: dict[str, type[core.Election]] = {
     "bully": bully.Bully,
@@ -23,23 +23,6 @@ ELECTIONS: dict[str, type[core.Election]] = {
     "majority": majority.Majority,
 }
 """The elections that can be held again after a crash; the others of the catalogue assume that there is none."""
-
-KINDS: dict[str, dict[str, type[Message]]] = {
-    "bully": {kind.__name__: kind for kind in (bully.Election, bully.Answer, bully.Coordinator)},
-    "bully-stable": {
-        kind.__name__: kind
-        for kind in (
-            bully_stable.Return,
-            bully_stable.Present,
-            bully_stable.Election,
-            bully_stable.Answer,
-            bully_stable.Coordinator,
-        )
-    },
-    "chang-roberts": {kind.__name__: kind for kind in (chang_roberts.Election, chang_roberts.Elected)},
-    "luis": {},
-    "majority": {kind.__name__: kind for kind in (majority.RequestVote, majority.Vote, majority.Heartbeat)},
-}
 
 
 class Voter(Mutex):
@@ -61,10 +44,10 @@ class Voter(Mutex):
             self._take_back(process, inside, io)
 
     def on_ballot(self, message: Ballot, sender: int, io: Io) -> None:
-        kind = KINDS[self.election].get(message.kind)
+        kind = handlers_of(ELECTIONS[self.election]).kinds.get(message.kind)
         if kind is not None:
             process, inside = self._inside(io)
-            getattr(process, handler_name(kind))(kind(*message.fields), sender, inside)
+            kind.handler(process, kind.message(*message.fields), sender, inside)
             self._take_back(process, inside, io)
 
     def on_timer_election_answer(self, io: Io) -> None:
@@ -88,7 +71,8 @@ class Voter(Mutex):
     def _take_back(self, process: core.Process, inside: Inside, io: Io) -> None:
         self.votes, self.ballots = take_apart(process)
         for leader, term in inside.elections:
-            self._follow(leader, term, io)
+            if leader is not None:  # the election knows no leader now: the coordinator before it still serves
+                self._follow(leader, term, io)
 
 
 def _ballot(message: Message) -> Ballot:

@@ -8,7 +8,8 @@ const FOLLOW = {
   wanted: (life) => { life.waiting = true; },
   entered: (life, event) => { life.waiting = false; life.inside = true; life.token = event.token ?? null; },
   left: (life) => { life.inside = false; life.token = null; },
-  elected: (life, event) => { life.leader = event.leader; life.leads = event.self; },
+  withdrew: (life) => { life.waiting = false; },
+  elected: (life, event) => { life.leader = event.leader ?? null; life.leads = event.self; },
   crashed: (life) => { Object.assign(life, lifeAtStart(), { down: true }); },
   recovered: (life) => { life.down = false; },
   paused: (life) => { life.paused = true; },
@@ -55,6 +56,8 @@ function sentence(data, event, receivers) {
   else if (kind === "entered" && event.token !== undefined) kind = "entered_token";
   else if (kind === "wrote" && !event.accepted) kind = "refused";
   else if (kind === "recovered" && !event.memory) kind = "recovered_empty";
+  else if (kind === "elected" && event.leader === undefined) kind = "no_leader";
+  else if (kind === "withdrew" && event.retracted) kind = "retracted";
   else if (kind === "elected") kind = (event.self ? "leads" : "elected") + (event.term !== "0" ? "_term" : "");
   const values = { ...event, p: data.ids[event.p], from: data.ids[event.from], to: receivers.join(", ") };
   return fill(words.event[kind] ?? kind, values);

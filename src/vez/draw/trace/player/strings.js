@@ -14,7 +14,8 @@ const STRINGS = {
     notDrawn: "Not drawn: {what}.",
     broken: "{count} broken", allHold: "nothing broken", notPromised: "not promised", jump: "Show the moment",
     event: {
-      wanted: "{p} wants in", asked: "{p} is asked to hold an election",
+      wanted: "{p} wants in", withdrew: "{p} stops waiting; its request stays", retracted: "{p} takes its request back",
+      no_leader: "{p} knows no leader now", asked: "{p} is asked to hold an election",
       sent: "{p} sends {label} to {to}", delivered: "{p} receives {label} from {from}",
       lost_loss: "{label} from {from} to {to} is lost",
       lost_partition: "{label} from {from} to {to} is stopped by the partition",
@@ -49,7 +50,8 @@ const STRINGS = {
     notDrawn: "Não desenhado: {what}.",
     broken: "{count} violada(s)", allHold: "nada violado", notPromised: "não prometida", jump: "Mostrar o momento",
     event: {
-      wanted: "{p} quer entrar", asked: "pede-se a {p} uma eleição",
+      wanted: "{p} quer entrar", withdrew: "{p} deixa de esperar; o pedido fica", retracted: "{p} retira o pedido",
+      no_leader: "{p} não conhece líder agora", asked: "pede-se a {p} uma eleição",
       sent: "{p} envia {label} a {to}", delivered: "{p} recebe {label} de {from}",
       lost_loss: "{label} de {from} a {to} se perde",
       lost_partition: "{label} de {from} a {to} é barrada pela partição",
