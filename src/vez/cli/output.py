@@ -123,6 +123,7 @@ def print_report(report: Report) -> None:
         "finished": "the work was done",
         "time": "the time was up",
         "events": "the limit of events was met",
+        "interrupted": "interrupted",
     }[header.end]
     out.print(
         f"[bold]{escape(header.algorithm)}[/]  {counted(len(header.ids), 'process')}, {escape(header.topology)}, "

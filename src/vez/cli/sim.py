@@ -6,22 +6,26 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.markup import escape
 
 from vez import draw
 from vez.cli.app import settle
 from vez.cli.options import ASSIGNMENT, CRASH, CUT, DELAY, DRIFT, EDGES, ELECT, IDS, PARTITION, PAUSE, SUSPECT, WANT
-from vez.cli.output import console, diagram_format, print_diagram, print_json, print_report, write_file
+from vez.cli.output import console, counted, diagram_format, print_diagram, print_json, print_report, write_file
+from vez.cli.progress import Line
 from vez.cli.sim_scenario import SWEEP_DELAY, build_scenario
 from vez.cli.sim_sweep import run_sweep
 from vez.cli.sim_without import run_without
 from vez.core.assumptions import Assumption
+from vez.core.process import Process
 from vez.core.topology import TOPOLOGIES
 from vez.errors import Misuse
+from vez.sim import Progress, simulate
+from vez.sim.delays import US
+from vez.sim.limits import SLICE
 from vez.sim.scenario import DETECTORS, Expect, Scenario, beside, dumps
 from vez.study import load_algorithm, shrink
-from vez.study.report import Report, run_and_report, unmet_expectations
+from vez.study.report import Report, report_run, unmet_expectations
 
 
 class SimCommand(click.Command):
@@ -118,10 +122,12 @@ def sim(context: click.Context, /, **options: Any) -> int:
     kind = diagram_format(options["diagram"], options["output"])
     if options["as_json"] and kind and options["output"] is None:
         raise Misuse("--json and --diagram both want standard output", hint="give the picture a file with -o")
-    with Console(stderr=True).status(f"running {escape(scenario.algorithm)}"):  # seen only where it takes long
-        report = run_and_report(scenario, algorithm, debug=options["debug"])
-    missed = unmet_expectations(scenario.expect, report)
-    if scenario.expect != Expect():
+    report = _run(scenario, algorithm, debug=options["debug"])
+    interrupted = report.trace.header.end == "interrupted"
+    missed = [] if interrupted else unmet_expectations(scenario.expect, report)
+    if interrupted:
+        code = settle(broken=report.breaks_promise, interrupted=True)
+    elif scenario.expect != Expect():
         code = settle(broken=bool(missed))
     else:
         code = settle(broken=report.breaks_promise, undecided=report.promise_open)
@@ -129,10 +135,29 @@ def sim(context: click.Context, /, **options: Any) -> int:
         write_file(options["trace_file"], report.trace.to_bytes())
     broken = next((verdict.name for verdict in report.broken if verdict.promised), None)
     shrunk = None
-    if options["shrink_to"]:
+    if options["shrink_to"] and not interrupted:
         shrunk = _shrink(scenario, broken or next((verdict.name for verdict in report.broken), None), options)
     _show(report, kind, options, missed, shrunk)
     return code
+
+
+def _run(scenario: Scenario, algorithm: type[Process], *, debug: bool) -> Report:
+    """Run and judge, with a status line where it takes long. An interrupted run is judged as far as it came."""
+    name = escape(scenario.algorithm)
+    with Line() as line:
+
+        def show(progress: Progress) -> None:
+            counts = f"{progress.steps:,} events, {progress.messages:,} messages"
+            line.show(f"{name}: {progress.at_ms:,.0f} ms of virtual time, {counts}")
+
+        run = simulate(scenario, algorithm, debug=debug, watch=show)
+    if run.end == "interrupted":
+        counts = f"{run.ended_at / US:,.0f} ms of virtual time, {counted(sum(run.messages.values()), 'message')}"
+        click.echo(f"vez: interrupted after {counts}; judging the run so far (Ctrl-C ends that too)", err=True)
+    with Line() as line:
+        if run.steps > SLICE:
+            line.show(f"{name}: judging")
+        return report_run(run)
 
 
 def _show(report: Report, kind: str | None, options: dict[str, Any], missed: list[str], shrunk: Path | None) -> None:

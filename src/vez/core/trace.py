@@ -219,8 +219,8 @@ INTERNAL = (Started, TimerSet, TimerCancelled, Chose, Stored)
 """Events that only a validation of the run needs."""
 
 Role = Literal["mutex", "election", "other"]
-End = Literal["quiet", "finished", "time", "events"]
-"""Why a run ended: nothing left to happen; the work was done; a limit of time or of events was met."""
+End = Literal["quiet", "finished", "time", "events", "interrupted"]
+"""Why a run ended: nothing left to happen; the work was done; a limit of time or of events was met; Ctrl-C."""
 
 
 class Header(msgspec.Struct, frozen=True, omit_defaults=True):

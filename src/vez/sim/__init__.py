@@ -29,6 +29,6 @@ In this list a module uses only modules of earlier rows (`tests/sim/test_edges.p
 
 from vez.sim.delays import parse_delay
 from vez.sim.scenario import Scenario
-from vez.sim.simulation import Run, simulate
+from vez.sim.simulation import Progress, Run, simulate
 
-__all__ = ["Run", "Scenario", "parse_delay", "simulate"]
+__all__ = ["Progress", "Run", "Scenario", "parse_delay", "simulate"]

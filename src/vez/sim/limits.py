@@ -5,26 +5,44 @@ from __future__ import annotations
 from vez.sim.delays import us
 from vez.sim.scenario import Scenario
 
+SLICE = 20_000
+"""Steps between two reports of progress: about a fifth of a second of a recorded run."""
+
 
 class Limits:
-    """The loop reads `deadline` and `steps` before each new time."""
+    """The loop reads `deadline` and `steps` before each new time.
 
-    __slots__ = ("_max_events", "_until", "deadline", "steps")
+    Where progress is reported, `steps` is the end of a slice of the run: the loop stops there and is called again. So
+    reports cost nothing where nobody wants them.
+    """
 
-    def __init__(self, scenario: Scenario) -> None:
+    __slots__ = ("_charged", "_max_events", "_until", "deadline", "steps")
+
+    def __init__(self, scenario: Scenario, *, sliced: bool) -> None:
         self._until = us(scenario.until_ms)
         self._max_events = scenario.max_events
+        self._charged = 0
         self.deadline = self._until  # microseconds
-        self.steps = scenario.max_events  # entries of the agenda; an entry that counts for several lowers it
+        self.steps = min(SLICE, scenario.max_events) if sliced else scenario.max_events
+        """Entries of the agenda; an entry that counts for several steps lowers it."""
 
     @property
     def charged(self) -> int:
         """Steps that were counted by `charge`."""
-        return self._max_events - self.steps
+        return self._charged
 
     def charge(self, steps: int) -> None:
         """Count steps that the loop does not see."""
+        self._charged += steps
         self.steps -= steps
+
+    def begin_slice(self, steps: int) -> bool:
+        """Begin the next slice after so many steps. False if the run is over."""
+        most = self._max_events - self._charged
+        if steps < self.steps or steps >= most:
+            return False
+        self.steps = min(steps + SLICE, most)
+        return True
 
     def end_by(self, at: int) -> None:
         """Stop at this time, if the scenario does not stop earlier."""

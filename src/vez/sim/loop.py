@@ -13,10 +13,13 @@ from vez.sim.dispatch import Dispatcher
 from vez.sim.limits import Limits
 
 
-def one_by_one(agenda: Agenda, dispatcher: Dispatcher, limits: Limits) -> int:
-    """Take the next thing from the heap, until there is none or a limit is met; the number of steps."""
+def one_by_one(agenda: Agenda, dispatcher: Dispatcher, limits: Limits, steps: int = 0) -> int:
+    """Take the next thing from the heap, until there is none or a limit is met.
+
+    Takes the number of steps so far and returns the new one.
+    """
     heap, handlers = agenda.heap, dispatcher.by_kind
-    now, steps = -1, 0
+    now = -1
     while heap:
         at, number, node, what, sender = heappop(heap)
         if at != now:
@@ -36,11 +39,12 @@ def one_by_one(agenda: Agenda, dispatcher: Dispatcher, limits: Limits) -> int:
     return steps
 
 
-def moment_by_moment(agenda: Moments, dispatcher: Dispatcher, limits: Limits) -> int:
+def moment_by_moment(agenda: Moments, dispatcher: Dispatcher, limits: Limits, steps: int = 0) -> int:
     """Take all of the next moment: what else was planned for it, and what was sent one delay before."""
-    agenda.begin()
+    if not steps:
+        agenda.begin()
     heap, outbox, delay_us, handlers = agenda.heap, agenda.outbox, agenda.delay_us, dispatcher.by_kind
-    now, steps = 0, 0
+    now = agenda.now
     while True:
         at = now + delay_us
         if not outbox or (heap and heap[0][0] <= at):

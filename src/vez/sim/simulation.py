@@ -9,7 +9,7 @@ Both ways give the same run for the same seed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -21,7 +21,7 @@ from vez.sim.agenda import Agenda, Moments
 from vez.sim.availability import Availability
 from vez.sim.blame import blame
 from vez.sim.choices import Choices
-from vez.sim.delays import us
+from vez.sim.delays import US, us
 from vez.sim.detection import Detection, HeartbeatDetection, PerfectDetection
 from vez.sim.directory import Directory
 from vez.sim.dispatch import Dispatcher
@@ -61,6 +61,15 @@ class Run(msgspec.Struct, frozen=True):
     """The same run with nothing left to chance, where `explain` was asked for."""
 
 
+class Progress(NamedTuple):
+    """How far a run is."""
+
+    at_ms: float
+    """Virtual time."""
+    steps: int
+    messages: int
+
+
 class Simulation:
     """The parts of one run, put together. Each part is made after those that it uses; the nodes come last."""
 
@@ -72,7 +81,9 @@ class Simulation:
         record: bool = True,
         debug: bool = False,
         explain: bool = False,
+        watch: Callable[[Progress], None] | None = None,
     ) -> None:
+        self._watch = watch
         setup = self._setup = Setup(scenario, algorithm)
         # Faults need the bookkeeping of NetworkModel; so do missing channels, and FIFO where delays vary.
         watched = record or debug or explain or setup.has_faults or setup.lacks_channels
@@ -82,7 +93,7 @@ class Simulation:
         by_id = _by_id(setup.ids, self._nodes)
         constant = self._quiet and setup.delay.is_constant
         self._agenda = Moments(by_id, max(1, us(setup.delay.numbers[0]))) if constant else Agenda(by_id)
-        self._limits, self._availability = Limits(scenario), Availability()
+        self._limits, self._availability = Limits(scenario, sliced=watch is not None), Availability()
         self._recording = Recording(setup, self._agenda, record=record)
         self._choices, self._timers = Choices(setup, explain=explain), Timers(setup)
         self._dispatcher = Dispatcher(algorithm, self._recording, self._choices, debug=debug)
@@ -139,17 +150,29 @@ class Simulation:
         self._harness.plan()
 
     def _loop(self) -> tuple[End, int]:
-        agenda, dispatcher, limits = self._agenda, self._dispatcher, self._limits
-        if isinstance(agenda, Moments):
-            steps = moment_by_moment(agenda, dispatcher, limits)
-        else:
-            steps = one_by_one(agenda, dispatcher, limits)
+        agenda, limits = self._agenda, self._limits
+        steps, going_on = 0, True
+        try:
+            while going_on:
+                steps = self._slice(steps)
+                going_on = limits.begin_slice(steps)
+                if going_on and self._watch is not None:
+                    self._watch(Progress(agenda.now / US, steps + limits.charged, sum(agenda.sent.values())))
+        except KeyboardInterrupt:
+            if self._watch is None:  # nobody would learn of it
+                raise
+            return "interrupted", steps + limits.charged
         end: End = "finished" if self._harness.idle else "time"
         if agenda.is_empty:
             end = "quiet"
         elif steps >= limits.steps:
             end = "events"
         return end, steps + limits.charged
+
+    def _slice(self, steps: int) -> int:
+        if isinstance(self._agenda, Moments):
+            return moment_by_moment(self._agenda, self._dispatcher, self._limits, steps)
+        return one_by_one(self._agenda, self._dispatcher, self._limits, steps)
 
     def _trace(self, end: End, ended_at: int) -> Trace:
         some_process = next(iter(self._nodes.values())).process
@@ -268,6 +291,11 @@ def simulate(
     record: bool = True,
     debug: bool = False,
     explain: bool = False,
+    watch: Callable[[Progress], None] | None = None,
 ) -> Run:
-    """Run a scenario. Without `record` there is no trace, and the run is many times faster."""
-    return Simulation(scenario, algorithm, record=record, debug=debug, explain=explain).run()
+    """Run a scenario. Without `record` there is no trace, and the run is many times faster.
+
+    `watch` is called every so many steps. A run that is watched and interrupted (Ctrl-C) ends there: its end is
+    "interrupted", and its trace goes as far as the run came.
+    """
+    return Simulation(scenario, algorithm, record=record, debug=debug, explain=explain, watch=watch).run()

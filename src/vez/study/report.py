@@ -93,7 +93,11 @@ def report(trace: Trace, run: Run | None = None) -> Report:
 
 def run_and_report(scenario: Scenario, algorithm: type[Process], *, debug: bool = False) -> Report:
     """Simulate, judge and measure."""
-    run = simulate(scenario, algorithm, debug=debug)
+    return report_run(simulate(scenario, algorithm, debug=debug))
+
+
+def report_run(run: Run) -> Report:
+    """Judge and measure a run that was recorded."""
     if run.trace is None:
         raise VezError("a recorded run has no trace", hint="this is a bug in vez")
     return report(run.trace, run)
