@@ -1,4 +1,4 @@
-"""vez for asyncio: the same names and the same behaviour as `vez`, awaited."""
+"""vez for asyncio: the same names as `vez`, with coroutines in place of blocking calls."""
 
 from vez.turns.aio import Client, Election, Grant, Leadership, Lock, connect, lock
 

@@ -1,7 +1,7 @@
-"""Every error of vez. One base class; the subclass says who is at fault.
+"""All errors of vez: one base class, and subclasses that say who is at fault.
 
-Each error carries what was expected, what was found, and `hint`: the next thing to do. `exit_code` is the
-sysexits code with which the command line ends.
+Each error says what was expected and what was found; `hint` says what to do next. `exit_code` is the sysexits code with
+which the command line ends.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class VezError(Exception):
 
     exit_code = 70  # EX_SOFTWARE
     definite = True
-    """Whether the outcome is known: after a definite error nothing was done, or all of it was undone."""
+    """True if the outcome is known: nothing was done, or all of it was undone."""
 
     def __init__(self, message: str, *, hint: str = "", definite: bool | None = None) -> None:
         super().__init__(message)
@@ -57,7 +57,7 @@ class Misuse(VezError):
 
 
 class UnknownName(Misuse):
-    """A name that nobody knows. The hint offers names that are nearly the same, or else lists all of them."""
+    """A name that does not exist. The hint offers names that are nearly the same, or else lists all of them."""
 
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
         names = sorted(known)
@@ -75,41 +75,41 @@ class BadData(VezError):
 
 
 class MissingFile(VezError):
-    """A file that should be read is not there or cannot be read."""
+    """A file cannot be read, or does not exist."""
 
     exit_code = 66  # EX_NOINPUT
 
 
 class MissingPart(VezError):
-    """An optional part of vez is asked for and not installed."""
+    """An optional part of vez is needed and not installed."""
 
     exit_code = 69  # EX_UNAVAILABLE
 
 
 class CannotWrite(VezError):
-    """A file that should be written cannot be."""
+    """A file cannot be written."""
 
     exit_code = 73  # EX_CANTCREAT
 
 
 class WorkerDied(VezError):
-    """A process that did a part of the work is gone; what it was to find out is not known."""
+    """A worker process ended before it returned its result."""
 
     exit_code = 71  # EX_OSERR
 
 
 class ProtocolBug(VezError):
-    """The author of an algorithm broke a rule of `vez.core`; nothing that the run said can be trusted."""
+    """An algorithm breaks a rule of `vez.core`; the results of the run cannot be trusted."""
 
     exit_code = 65
 
 
 class HandlerFailed(ProtocolBug):
-    """A handler raised something of its own; the message names its file and line."""
+    """A handler raised an exception; the message names its file and line."""
 
 
 class BadDeclaration(ProtocolBug):
-    """A class of `vez.core` declares something that makes no sense: a topology, a guarantee, a field."""
+    """A class declares an invalid topology, guarantee or field."""
 
 
 class MutableField(ProtocolBug):
@@ -129,48 +129,48 @@ class NotDeterministic(ProtocolBug):
 
 
 class AlreadyHeld(Misuse):
-    """A client asked for what it holds itself, and would have waited for itself for ever."""
+    """The caller asked for what it holds already, and would have waited for itself for ever."""
 
 
 class EngineUnavailable(VezError):
-    """The engine cannot do its work: no such directory, a network file system, a server out of reach."""
+    """The engine cannot work: no such directory, a network file system, an unreachable server, another system."""
 
     exit_code = 69  # EX_UNAVAILABLE
 
 
 class CorruptState(BadData):
-    """What the engine wrote down is damaged. Nothing is granted from it, for a token could be issued twice."""
+    """The engine's stored state is damaged. Nothing is granted from it, since a token could be issued twice."""
 
 
 class LockTimeout(VezError, TimeoutError):
-    """The time given for waiting is over. Definite: the request has left the queue and holds nothing."""
+    """Not granted within the timeout. Definite: the request has left the queue and holds nothing."""
 
     exit_code = 75  # EX_TEMPFAIL
 
 
 class Deadlock(VezError):
-    """Waiting would close a cycle of holders who wait for each other; this request was refused instead."""
+    """This wait would close a cycle of holders that wait for each other, so the request was refused."""
 
     exit_code = 75
 
     def __init__(self, message: str, *, cycle: tuple[str, ...] = (), hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.cycle = cycle
-        """Who holds what and waits for what, one line a participant."""
+        """Who holds what and waits for what, one line for each participant."""
 
 
 class OwnershipLost(VezError):
-    """The lock or the leadership is gone: it was broken, deposed, or could no longer be proved."""
+    """The lock or leadership was lost: broken by force, deposed, or no longer provable."""
 
     exit_code = 76  # EX_PROTOCOL
 
 
 class StaleToken(VezError):
-    """The protected side has seen a newer token; this write came too late and was refused."""
+    """The protected resource has seen a newer token, so it refused this write."""
 
     exit_code = 76
 
 
 def article(word: str) -> str:
-    """A word with its article, for messages: `a Reply`, `an Election`."""
+    """A word with its article: `a Reply`, `an Election`."""
     return f"an {word}" if word[:1] in "AEIOaeio" else f"a {word}"

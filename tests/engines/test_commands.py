@@ -311,7 +311,7 @@ def test_a_name_that_nobody_uses(start: Start, client: vez.Client) -> None:
 def test_run_within_run_of_the_same_name_is_refused(start: Start, client: vez.Client) -> None:
     within = [sys.executable, "-m", "vez", "run"]
     code, _, err = finish(start("run", "x", "--", *within, "x", "--", "true"))
-    assert (code, "within which this one was started" in err) == (64, True)
+    assert (code, "which started this one" in err) == (64, True)
     assert finish(start("run", "x", "--", *within, "y", "--", *within, "x", "--", "true"))[0] == 64
     assert finish(start("run", "x", "--", *within, "--no-wait", "x", "--", "true"))[0] == 75
     assert finish(start("run", "--semaphore", "2", "x", "--", *within, "--semaphore", "2", "x", "--", "true"))[0] == 0

@@ -20,7 +20,7 @@ import pytest
 import vez
 from vez import aio
 from vez.engines.file.candidates import Candidate
-from vez.engines.memory import MemoryContender
+from vez.engines.memory import MemoryTicket
 from vez.errors import AlreadyHeld, CorruptState, Misuse
 from vez.testing import eventually
 from vez.turns.grants import REMEMBERED
@@ -398,7 +398,7 @@ print(os.fdopen(reading).read())
 
 def test_a_candidate_that_waits_does_not_look_again_and_again(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     looks = 0
-    for kind in (MemoryContender, Candidate):
+    for kind in (MemoryTicket, Candidate):
         plain = kind.granted
 
         def counting(self: Any, plain: Any = plain) -> bool:

@@ -1,4 +1,4 @@
-"""Engines: where turns are kept. One file or folder each; a URL says which."""
+"""Engines keep the turns. Each is a file or a folder; the scheme of a URL says which."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ENGINES: dict[str, str] = {
     "file": "vez.engines.file:open_engine",
     "memory": "vez.engines.memory:open_engine",
 }
-"""The scheme of a URL and the function that opens it; imported when used."""
+"""Scheme of a URL, and the function that opens its engine; imported at the first use."""
 
 
 def open_engine(url: str | None = None) -> Engine:

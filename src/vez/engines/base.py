@@ -1,4 +1,4 @@
-"""What every engine offers, and the values that go in and out.
+"""The interface of every engine, and the values that go in and out.
 
 The client (`vez.turns.client`, `vez.aio`) knows nothing of files and sockets; an engine knows nothing of context
 managers. Between them: a `Request` goes in, a `Holding` comes out, or one of the errors of `vez.errors`.
@@ -19,51 +19,51 @@ if TYPE_CHECKING:
 Kind = Literal["lock", "semaphore", "election"]
 
 MAX_LABEL = 48
-"""Bytes of a label: what is shown of one who holds or waits."""
+"""Largest label in bytes. A label is how a holder or waiter is shown to others."""
 DEFAULT_GRACE_MS = 0
-"""How long a forced release waits for the holder to go by itself; a holder with a child to end asks for more."""
+"""How long a forced release waits for the holder to release by itself; a holder that must end a child asks for more."""
 
 
 class Request(msgspec.Struct, frozen=True):
-    """What a client asks for."""
+    """What a client asks an engine for."""
 
     name: str
     kind: Kind = "lock"
     shared: bool = False
     limit: int = 1
-    """How many may be inside at once; more than one only for semaphores."""
+    """How many may hold it at once; more than 1 only for semaphores."""
     weight: int = 0
-    """In an election, the heaviest candidate wins; among equals the one that came first."""
+    """In an election the heaviest candidate wins; among equals the first."""
     grace_ms: int = DEFAULT_GRACE_MS
     label: str = ""
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where a waiting request stands."""
+    """The position of a waiting request."""
 
     position: int
-    """How many are before it, those inside included; it only falls."""
+    """How many are before it, holders included; it only falls."""
     estimated_seconds: float | None
-    """The position times the mean stay of late, less what the first has been inside for; nothing where no stay has
-    ended yet, and where the first has stayed for longer than that."""
+    """Position times the recent mean of stays, less how long the first has held it. None if no stay has ended yet, or
+    if the first has held it for longer than that."""
     holder: Contestant | None = None
 
 
 class Contestant(msgspec.Struct, frozen=True):
-    """One who holds or waits, as `inspect` shows it."""
+    """A holder or a waiter, as `inspect` shows it."""
 
     token: int
     pid: int
     host: str
     since: float
-    """Seconds since the epoch: when it got in, or when it began to wait."""
+    """Seconds since the epoch: when it was granted, or when it began to wait."""
     shared: bool = False
     label: str = ""
     weight: int = 0
     lost: bool = False
-    """Its holding was broken, and it has not gone yet."""
+    """True if it was broken by force and has not released yet."""
     ended: bool = False
-    """Its process is gone, and what it has started keeps the turn."""
+    """True if its process has ended, and a child of it keeps the lock."""
 
 
 class Break(msgspec.Struct, frozen=True):
@@ -90,12 +90,12 @@ class Inspection(msgspec.Struct, frozen=True):
     """The newest token issued; 0 when there was none."""
     mean_hold_seconds: float | None = None
     lease_seconds: float | None = None
-    """How long a crash of the holder can keep the lock; nothing where the kernel tells at once."""
+    """How long the lock can stay held after a crash of the holder; None where the kernel frees it at once."""
     breaks: tuple[Break, ...] = ()
 
 
 class Leader(msgspec.Struct, frozen=True):
-    """Who leads, as an observer sees it."""
+    """The leader, as an observer sees it."""
 
     term: int
     pid: int
@@ -115,27 +115,27 @@ class Holding(Protocol):
         """The fencing token; the term of a leadership."""
 
     def why_lost(self) -> str | None:
-        """Why this is no longer held, or nothing while it is. Never waits."""
+        """Reason of the loss, or None while held. Never blocks."""
 
     def on_loss(self, tell: Callable[[str], None]) -> None:
-        """Call back from the event loop when the holding is lost; only for holdings of the async pump."""
+        """Call `tell` with the reason, from the event loop, when the holding is lost; for `acquire_async` only."""
 
     def release(self) -> None:
-        """Let go. Doing it twice is harmless."""
+        """Release. Calling it twice is harmless."""
 
     async def release_async(self) -> None:
-        """The same for a task."""
+        """Async version of `release`."""
 
     def transfer(self, to: str) -> int:
-        """Hand a leadership to the candidate with this label; its new term."""
+        """Make the candidate with this label leader; its term."""
 
     def lifeline(self) -> int | None:
-        """A copy of the descriptor on which it depends, for a child that should keep it should we die; the caller's to
-        close. Nothing where an engine has none: then it goes with us."""
+        """A copy of the descriptor on which the lock depends, for a child that should keep it if we are killed. The
+        caller closes it. None if the engine has none: then the lock ends with this process."""
 
 
 class Engine(ABC):
-    """A place where turns are kept."""
+    """Keeps the turns of all names of one URL."""
 
     url: str
     closed: bool = False
@@ -144,34 +144,34 @@ class Engine(ABC):
     def acquire(
         self, request: Request, owner: Owner, seconds: float | None, progress: Progress | None = None
     ) -> Holding:
-        """Wait for one's turn; `LockTimeout` after so many seconds, 0 meaning not to wait at all."""
+        """Wait until granted. `LockTimeout` after `seconds`; 0 does not wait, None waits without limit."""
 
     @abstractmethod
     async def acquire_async(
         self, request: Request, owner: Owner, seconds: float | None, progress: Progress | None = None
     ) -> Holding:
-        """The same for a task."""
+        """Async version of `acquire`."""
 
     @abstractmethod
     def inspect(self, name: str, kind: Kind = "lock") -> Inspection:
-        """Holders, queue and history of a name."""
+        """Holders, queue and forced releases of a name."""
 
     @abstractmethod
     def names(self, prefix: str = "", kind: Kind = "lock") -> list[str]:
-        """All names known, sorted."""
+        """All names in use, or once used, that begin with the prefix, sorted."""
 
     @abstractmethod
     def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:
-        """Take it from its holders by force; nothing when nobody holds it."""
+        """Take it from its holders by force. None if nobody holds it."""
 
     @abstractmethod
     def observe(self, name: str, seconds: float | None = None) -> Iterator[Leader | None]:
-        """The leader now, and each change; ends after so many seconds without one."""
+        """Yield the leader now, then each change; end after `seconds` without a change."""
 
     @abstractmethod
     def observe_async(self, name: str) -> AsyncIterator[Leader | None]:
-        """The same for a task, without an end."""
+        """Async version of `observe`, which never ends by itself."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of everything, holdings too."""
+        """Release everything and close."""

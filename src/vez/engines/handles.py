@@ -1,9 +1,9 @@
 """Handles: every descriptor that the file engine has open, and what a fork does to them.
 
-An open-file-description lock lives until the last copy of its descriptor is closed, and a forked child has copies.
-Were they left open, the parent's crash would not free its locks while the child lives. So a child closes them all
-before its own code runs, and whatever it inherited from its parent counts as not held. `exec` closes them by
-O_CLOEXEC, which Python sets on everything that it opens.
+An open-file-description lock lives until the last copy of its descriptor is closed, and a forked child has copies. If
+they stayed open, a crash of the parent would not free its locks while the child lives. So a child closes all of them
+before its own code runs, and everything that it inherited counts as not held. `exec` closes them by O_CLOEXEC, which
+Python sets on everything that it opens.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ from weakref import WeakSet
 from vez.engines.machine import at_fork
 
 gate = threading.RLock()
-"""Held while a descriptor is opened and written down, while a holding is let go, and while the process forks: a child
-knows all of them, and two threads do not let go of the same thing. It is one for all of that, and reentrant, since the
-collector may finalise a holding at any point within."""
+"""Held while a descriptor is opened and recorded, while a holding is released, and while the process forks. So a child
+knows every descriptor, and two threads do not release the same holding. It is one lock for all three, and reentrant,
+since the garbage collector may finalise a holding anywhere inside."""
 _open: set[int] = set()
 _sockets: WeakSet[socket.socket] = WeakSet()
 _sleeps: set[select.epoll] = set()
-"""Objects that close their number when they are collected must be closed as objects: by then it may be another's."""
+"""Objects that close their descriptor when they are collected must be closed as objects: the number may be reused."""
 
 generation = 0
-"""How many forks lie between this process and the one that imported the module. What was made in another
-generation was the parent's."""
+"""Number of forks between the process that imported the module and this one. An object of another generation belongs to
+a parent process."""
 pid = os.getpid()
 _forking = False
-"""Set while the process forks, and in a child until it has closed what it inherited."""
+"""True while the process forks, and in a child until it has closed what it inherited."""
 
 
 def open_handle(path: Path | str, flags: int, *, mode: int = 0o600, directory: int | None = None) -> int:
-    """Open, and remember it for the next fork."""
+    """Open a file, and record the descriptor for the next fork."""
     with gate:
         descriptor = os.open(path, flags | os.O_CLOEXEC, mode, dir_fd=directory)
         _open.add(descriptor)
@@ -45,7 +45,7 @@ def open_handle(path: Path | str, flags: int, *, mode: int = 0o600, directory: i
 
 
 def close_handle(descriptor: int) -> None:
-    """Close, and forget it."""
+    """Close a descriptor; harmless if it was closed already."""
     with gate:
         if descriptor in _open:
             _open.discard(descriptor)
@@ -61,7 +61,7 @@ def open_pidfd(process: int) -> int:
 
 
 def open_epoll() -> select.epoll:
-    """A set of descriptors to sleep on."""
+    """An epoll object, recorded for the next fork."""
     with gate:
         made = select.epoll()
         _sleeps.add(made)
@@ -69,14 +69,14 @@ def open_epoll() -> select.epoll:
 
 
 def close_epoll(made: select.epoll) -> None:
-    """Close, and forget it."""
+    """Close an epoll object."""
     with gate:
         _sleeps.discard(made)
         made.close()
 
 
 def open_socket() -> socket.socket:
-    """A datagram socket of this machine."""
+    """A Unix datagram socket, recorded for the next fork."""
     with gate:
         made = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         made.setblocking(False)
@@ -85,14 +85,14 @@ def open_socket() -> socket.socket:
 
 
 def close_socket(made: socket.socket) -> None:
-    """Close, and forget it."""
+    """Close a socket."""
     with gate:
         _sockets.discard(made)
         made.close()
 
 
 def _close_sockets() -> None:
-    """At the interpreter's end: those of the main thread outlive what would close them."""
+    """At exit: the sockets of the main thread outlive the objects that would close them."""
     for made in list(_sockets):
         made.close()
 
@@ -113,7 +113,7 @@ def _after_in_child() -> None:
     global generation, pid, _forking
     if not _forking:
         return
-    generation += 1  # first of all: what is inherited must not count
+    generation += 1  # first: nothing inherited may count as held
     try:
         while _open:
             with contextlib.suppress(OSError):
@@ -127,11 +127,11 @@ def _after_in_child() -> None:
         pid = os.getpid()
         _forking = False
     finally:
-        with contextlib.suppress(RuntimeError):  # the second time it is not ours any more
+        with contextlib.suppress(RuntimeError):  # the hook runs twice, and the second time the gate is not ours
             gate.release()
 
 
 atexit.register(_close_sockets)
 at_fork(before=_before_fork, after_in_parent=_after_in_parent, after_in_child=_after_in_child)
-# Once more: an interrupt that strikes within a hook is seen by nobody, and ends it.
+# Registered twice: an interrupt inside a hook is swallowed by the interpreter, and ends that hook.
 at_fork(after_in_child=_after_in_child)

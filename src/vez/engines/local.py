@@ -1,7 +1,7 @@
-"""Engines of one machine: the two pumps.
+"""Engines of one machine: how a thread waits, and how a task waits.
 
-A contender never waits: it is asked whether it is in, and it says what to listen to. The sync pump blocks its
-thread on that, the async pump its task; neither is a hop around the other.
+A request never blocks by itself: it is asked whether it is granted, and it knows what to listen to. `acquire` blocks
+its thread on that, `acquire_async` its task. Neither is a wrapper around the other.
 """
 
 from __future__ import annotations
@@ -22,57 +22,57 @@ if TYPE_CHECKING:
 
 _LONG = 3600.0
 _TELL = 0.2
-"""Seconds between looks at the place in the queue, for a waiter that shows it."""
+"""Seconds between two reports of the position, for a waiter with `progress`."""
 _ASK_AGAIN = 0.002
-"""Seconds until one who could not be told whether its wait closes a cycle asks again."""
+"""Seconds after which a waiter asks again whether its wait closes a cycle, if that could not be decided."""
 _LONG_ENOUGH = 0.1
-"""Seconds that a request must have for a moment of them (`poll`) not to matter."""
+"""Shortest timeout, in seconds, with which the few milliseconds of `poll` do not matter."""
 _LOOK = 0.01
 _DOORWAY = 0.01
-"""Seconds that a request which does not want to wait gives the doorway, where nobody stays for more than
+"""Seconds for which a request with a timeout of 0 waits for the doorway, where nobody stays for more than
 microseconds."""
 
 
 def give_grace(milliseconds: int, gone: Callable[[], bool]) -> None:
-    """Wait until a broken holder has gone, or its grace is over. That is bounded, so looking now and then is enough."""
+    """Wait until a broken holder has released, or its grace is over. The wait is bounded, so polling is enough."""
     end = time.monotonic() + milliseconds / 1000
     while time.monotonic() < end and not gone():
         time.sleep(_LOOK)
 
 
 class Waiting(Holding, Protocol):
-    """A request in the queue, and later the holding."""
+    """A request in the queue; once granted, the holding."""
 
     request: Request
     inside: bool
     """Granted, and not yet released."""
     entry: Entry | None
-    """How it stands among those of its owner; whoever releases it strikes it out."""
+    """Its entry in `owner.entries`; whoever releases it removes the entry."""
 
     def granted(self) -> bool:
-        """Look whether it is our turn by now. Never waits."""
+        """True if it is granted by now. Never blocks."""
 
     def poll(self) -> bool:
-        """Block for a moment, some milliseconds, in the shortest way there is; whether it is our turn then."""
+        """Poll for a few milliseconds; True if granted."""
 
     def listen(self, seconds: float) -> None:
-        """Block until something may have changed, or for so long."""
+        """Block until something may have changed, at most for so long."""
 
     async def listen_async(self, seconds: float) -> None:
-        """The same for a task."""
+        """Async version of `listen`."""
 
     def wake(self) -> None:
-        """End a `listen`; another thread may say so."""
+        """End a `listen`, from any thread."""
 
     def place(self) -> Place:
-        """Where we stand in the queue."""
+        """Our position in the queue."""
 
     def explain(self) -> str:
-        """Who stands in the way, in words."""
+        """Who holds what we wait for, in words."""
 
 
 class LocalEngine(Engine):
-    """An engine whose operations never wait for a server."""
+    """An engine without a server."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -80,19 +80,20 @@ class LocalEngine(Engine):
 
     @abstractmethod
     def enlist(self, request: Request, owner: Owner, patience: float | None, *, wait: bool) -> Waiting | None:
-        """Take a place in the queue, waiting for the doorway at most so long (nothing: as long as it takes).
-        Nothing if `wait` is false and it is not our turn; `BlockingIOError` if the doorway stayed busy."""
+        """Take a place in the queue, waiting for the doorway at most `patience` seconds (None: without limit).
+        None if `wait` is false and it cannot be granted at once; `BlockingIOError` if the doorway stayed busy."""
 
     @abstractmethod
     def enlist_async(self, request: Request, owner: Owner, *, wait: bool) -> Waiting | None:
-        """The same for a task: the doorway is not waited for at all; `BlockingIOError` while it is busy."""
+        """Async version of `enlist`: never waits for the doorway, `BlockingIOError` while it is busy."""
 
     def before_waiting(self, waiting: Waiting, owner: Owner) -> bool:
-        """A chance to refuse a wait that would close a cycle. False: it cannot be told yet, ask again. Never waits."""
+        """Raise `Deadlock` if this wait would close a cycle. False if that cannot be decided yet: ask again. Never
+        blocks."""
         return True
 
     def after_waiting(self, waiting: Waiting, owner: Owner) -> None:
-        """The wait has ended, one way or the other."""
+        """Called when the wait has ended, granted or not."""
 
     def acquire(
         self, request: Request, owner: Owner, seconds: float | None, progress: Progress | None = None
@@ -111,7 +112,7 @@ class LocalEngine(Engine):
         if waiting is None:
             raise self._timeout(request, seconds or 0, "")
         try:  # with no call since it was enlisted: wherever an interrupt strikes, it is released
-            # Said before it waits, not after: then others wait for whatever it still has to do.
+            # Written before it waits, not after: after it was granted, others would wait for this.
             waiting.entry = (self, ref(waiting))
             owner.entries.append(waiting.entry)
             if not waiting.inside and (
@@ -136,7 +137,7 @@ class LocalEngine(Engine):
         if waiting is None:
             raise self._timeout(request, seconds or 0, "")
         try:  # with no call since it was enlisted: wherever an interrupt strikes, it is released
-            # Said before it waits, not after: then others wait for whatever it still has to do.
+            # Written before it waits, not after: after it was granted, others would wait for this.
             waiting.entry = (self, ref(waiting))
             owner.entries.append(waiting.entry)
             if not waiting.inside:
@@ -152,7 +153,7 @@ class LocalEngine(Engine):
         self, waiting: Waiting, holder: Owner | None, seconds: float | None, deadline: float | None,
         progress: Progress | None,
     ) -> None:  # fmt: skip
-        """Until it is granted. `holder` is the owner if it holds something else, so that it could close a cycle."""
+        """Wait until granted. `holder` is the owner if it holds something else, so that it could close a cycle."""
         try:
             certain = holder is None or self.before_waiting(waiting, holder)
             while True:
@@ -185,7 +186,7 @@ class LocalEngine(Engine):
     def _patience(
         self, waiting: Waiting, seconds: float | None, deadline: float | None, progress: Progress | None
     ) -> float:
-        """How long to listen at most, after telling where we stand; an error if it is in vain."""
+        """Report the position; how long to listen at most. Raises when the client was closed or the time is over."""
         self.refuse_if_closed()
         left = _LONG if progress is None else _TELL
         if deadline is not None:
@@ -197,12 +198,12 @@ class LocalEngine(Engine):
         return left
 
     def refuse_if_closed(self) -> None:
-        """Nobody waits at a closed client."""
+        """Raise if the client was closed."""
         if self.closed:
             raise EngineUnavailable(f"the client of {self.url} is closed", hint="connect again")
 
     def leave_all(self) -> None:
-        """Let go of everything held, and end every wait with an error."""
+        """Release everything held, and end every wait with an error."""
         self.closed = True
         leave_all(self)
 
@@ -224,8 +225,8 @@ class LocalEngine(Engine):
         mine = [holding for holding in held if _same(holding.request, request) and holding.why_lost() is None]
         if len(mine) >= request.limit:
             raise AlreadyHeld(
-                f"{request.kind} {request.name!r} is held by the one who asks for it (token {mine[0].token})",
-                hint="it would wait for itself; pass the grant along instead, or release it first",
+                f"{request.kind} {request.name!r} is already held by the caller (token {mine[0].token})",
+                hint="the caller would wait for itself; pass the grant along, or release it first",
             )
 
     def _timeout(self, request: Request, seconds: float, why: str) -> LockTimeout:

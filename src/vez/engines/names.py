@@ -1,4 +1,4 @@
-"""Names of locks, semaphores and elections: the same rules on every engine, so that a URL can be changed."""
+"""Names of locks, semaphores and elections: the same rules on every engine, so that a program can change its URL."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _allowed = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/@+=-]*", re.ASCII)
 
 @lru_cache(maxsize=4096)
 def check_name(name: str) -> str:
-    """The name itself, if it can be one."""
+    """The name, if it is valid; else `Misuse`."""
     if not isinstance(name, str):
         raise Misuse(f"a name must be text, found {type(name).__name__}", hint="for example vez.lock('nightly')")
     if not name:
@@ -25,7 +25,7 @@ def check_name(name: str) -> str:
     if not _allowed.fullmatch(name):
         wrong = next((c for place, c in enumerate(name) if not _allowed.fullmatch("a" * bool(place) + c)), name[0])
         raise Misuse(
-            f"the name {name!r} has a {wrong!r} in a place where it cannot be",
+            f"the name {name!r} has {wrong!r} in a place where it is not allowed",
             hint="letters, digits and . _ : / @ + = - are allowed, the first must be a letter or a digit",
         )
     return name

@@ -1,8 +1,8 @@
-"""Owners: those who ask for turns in this process, each thread and each task, and what each holds or waits for.
+"""Owners: the threads and tasks of this process that ask for locks, and what each holds or waits for.
 
-Only an owner itself adds an entry, anybody may strike one out, and each is one step of the interpreter: there is no
-mutex for a hand-over to wait for, or for a forked child to inherit locked. What nobody knows any more is let go by its
-finaliser, so the entries must not keep it alive.
+Only an owner itself adds an entry, anybody may remove one, and each is one step of the interpreter
+(docs/decisions/interpreter-lock.md). So there is no mutex for which a hand-over would wait, or that a forked child
+would inherit locked. A grant that the program has dropped is released by its finaliser, so entries are weak references.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _owners: dict[int, ref[Owner]] = {}
 
 
 class Owner:
-    """One thread or one task. Its number is never used again, as the system does with its own for threads."""
+    """A thread or a task. Its number is never used again, unlike the system's numbers of threads."""
 
     __slots__ = ("__weakref__", "entries", "number")
 
@@ -34,22 +34,22 @@ class Owner:
         _owners[number] = ref(self, lambda _: _owners.pop(number, None))
 
     def holdings(self) -> list[tuple[Engine, Waiting]]:
-        """What it holds."""
+        """What it holds, with the engine of each."""
         pairs = [(engine, known()) for engine, known in list(self.entries)]
         return [(engine, holding) for engine, holding in pairs if holding is not None and holding.inside]
 
 
 NOBODY = Owner()
-"""In whose name observers watch, and to whom belongs what was let go."""
+"""Placeholder owner for observers and released holdings."""
 
 
 def gone(number: int) -> bool:
-    """Whether the owner with this number, a thread or a task, has ended and nobody holds anything in its name."""
+    """True if the owner with this number has ended."""
     return number not in _owners
 
 
 def leave_all(engine: Engine) -> None:
-    """Let go of everything that this process holds of an engine, and let every waiter look up."""
+    """Release everything that this process holds of an engine, and wake every waiter."""
     for known in list(_owners.values()):
         owner = known()
         for of, mine in list(owner.entries) if owner is not None else ():

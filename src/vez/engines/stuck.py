@@ -1,7 +1,7 @@
-"""Stuck: who cannot go on as long as one more waits, in the words of the wait-for graph.
+"""Stuck: why a name cannot be granted as long as one more request waits; the result of a search in the wait-for graph.
 
-A lock can be had when all its holders go on, a semaphore when one of them does. The one who asks is refused when what
-it asks for cannot be had unless it goes on itself: then its wait would close a cycle.
+A lock is granted when all its holders release, a semaphore when one of them does. A request is refused when the name
+cannot be granted unless the requester itself releases something: its wait would close a cycle.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ import msgspec
 
 
 class Stuck(msgspec.Struct, frozen=True):
-    """Who holds what and waits for what, and whether this leads to the one who asks."""
+    """Who holds what and waits for what, and whether this leads back to the requester."""
 
     links: tuple[str, ...] = ()
     closes: bool = False
 
     def after(self, link: str) -> Stuck:
-        """The same, seen from one step before."""
+        """With one more link in front."""
         return Stuck((link, *self.links), self.closes)
 
 
 def combined(holders: Sequence[Stuck | None], limit: int | None) -> Stuck | None:
-    """Of a name with these holders; `limit` is how many a semaphore has, and nothing for a lock or an election."""
+    """Combine what holds for each holder of a name. `limit` is that of a semaphore, None for a lock or an election."""
     stuck = [holder for holder in holders if holder is not None]
     if limit is None:
         return max(stuck, key=lambda holder: holder.closes, default=None)

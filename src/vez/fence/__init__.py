@@ -1,8 +1,8 @@
-"""vez.fence: guards for the protected side, which accept a token and refuse a stale one.
+"""vez.fence: guards for the protected resource, which refuse stale tokens.
 
-A process that is paused cannot be told that it has lost its lock; when it goes on, it writes. The only one who can
-stop that write is whoever receives it. Every guard keeps the highest token seen, and raises `StaleToken` for a lower
-one; an equal one is the same holder writing again.
+A paused process cannot be told that it has lost its lock; when it resumes, it writes. Only the receiver can refuse that
+write. Every guard keeps the highest token seen and raises `StaleToken` for a lower one; an equal token is the same
+holder writing again.
 """
 
 from vez.fence.file import FileGuard

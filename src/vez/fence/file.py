@@ -1,7 +1,7 @@
-"""A guarded file: replaced whole or not at all, and only by a holder whose token is not stale.
+"""A guarded file: replaced as a whole or not at all, and only by a holder whose token is not stale.
 
-The token is kept in a second file beside it, `NAME.fence`, which is also what writers lock. The token is made
-durable before the content is replaced: a crash between the two can lose the write, never let a stale one in.
+The token is kept in a second file beside it, `NAME.fence`, which writers also lock. The token is made durable before
+the content is replaced: a crash between the two can lose the write, but never accepts a stale one.
 """
 
 from __future__ import annotations

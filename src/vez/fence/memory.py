@@ -1,4 +1,4 @@
-"""A guard in memory: for a server that holds the protected thing itself."""
+"""A guard in memory: for a server that holds the protected resource itself."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from vez.errors import Misuse, StaleToken
 
 
 def check_token(token: object) -> int:
-    """A token is a whole number from 1 on; anything else would compare wrongly."""
+    """The token, if it is a whole number above 0; anything else would compare wrongly."""
     if not isinstance(token, int) or isinstance(token, bool) or not 0 < token < 2**63:
         raise Misuse(f"a token is a whole number above 0, found {token!r}", hint="pass grant.token")
     return token
@@ -24,14 +24,14 @@ def stale(resource: str, token: int, newest: int | None) -> StaleToken:
 
 
 class MemoryGuard:
-    """The highest token seen of each resource, in this process. Threads may share it."""
+    """Keeps the highest token of each resource, in this process. Threads may share it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._newest: dict[str, int] = {}
 
     def admit(self, resource: str, token: int) -> None:
-        """Let the holder of this token pass, and nobody with a lower one from now on."""
+        """Accept this token, and refuse lower ones from now on; `StaleToken` if it is stale itself."""
         number = check_token(token)
         with self._lock:
             newest = self._newest.get(resource, 0)

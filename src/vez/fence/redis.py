@@ -1,4 +1,4 @@
-"""A guard in Redis: a script that compares the token and writes, in one step."""
+"""A guard in Redis: a script that compares the token and writes the value atomically."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from vez.fence.memory import check_token, stale
 
 _PREFIX = "vez:fence:"
 _EXACT = 2**53
-"""Redis compares numbers as doubles; tokens of vez stay far below."""
+"""Redis compares numbers as doubles, exact below this; tokens of vez stay far below."""
 
 WRITE = """
 local newest = tonumber(redis.call('GET', KEYS[2]) or '0')
@@ -24,7 +24,7 @@ return 0
 
 
 class Evaluator(Protocol):
-    """What is needed of a Redis client."""
+    """The methods of a Redis client that are used."""
 
     def eval(self, script: str, numkeys: int, *keys_and_args: Any) -> Any:
         """Run a script."""

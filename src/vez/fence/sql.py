@@ -1,10 +1,10 @@
 """A guard in an SQL database: one statement in the transaction of the write that it protects.
 
 The same statement works on SQLite (3.24 and later) and PostgreSQL. The row that it writes is locked until the
-transaction ends, so of two holders one is behind the other; and if the token is stale the caller's transaction must
-be rolled back, for which the error sees by itself when it leaves a `with connection:` block.
+transaction ends, so two holders are serialised. If the token is stale, the caller's transaction must be rolled back;
+the error does that when it leaves a `with connection:` block.
 
-Where the protected row can have a column of its own, no guard is needed:
+Where the protected row can have a column for the token, no guard is needed:
 
     UPDATE job SET state = %s, fence = %s WHERE id = %s AND fence <= %s      -- no row updated: stale
 """
@@ -19,7 +19,7 @@ from vez.fence.memory import check_token, stale
 
 
 class Cursor(Protocol):
-    """What is needed of a DB-API cursor."""
+    """The methods of a DB-API cursor that are used."""
 
     @property
     def rowcount(self) -> int:
@@ -33,13 +33,13 @@ class Cursor(Protocol):
 
 
 class SqlGuard:
-    """A table of resources and their highest tokens. `mark` is the driver's placeholder: ? or %s."""
+    """Keeps the highest token of each resource in a table. `mark` is the driver's placeholder: ? or %s."""
 
     def __init__(self, *, mark: str = "%s", table: str = "vez_fence") -> None:
         if mark not in ("?", "%s"):
             raise Misuse(f"the placeholder of the driver is ? or %s, found {mark!r}")
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_.]*", table):
-            raise Misuse(f"{table!r} is no name of a table")
+            raise Misuse(f"{table!r} is not the name of a table")
         self.create = f"CREATE TABLE IF NOT EXISTS {table} (resource TEXT PRIMARY KEY, token BIGINT NOT NULL)"
         """Run this once."""
         self._admit = (
@@ -49,7 +49,7 @@ class SqlGuard:
         self._newest = f"SELECT token FROM {table} WHERE resource = {mark}"  # noqa: S608
 
     def admit(self, cursor: Cursor, resource: str, token: int) -> None:
-        """Within the transaction of the write: let this token pass, or raise `StaleToken`."""
+        """Accept this token, or raise `StaleToken`. Call it within the transaction of the write."""
         number = check_token(token)
         cursor.execute(self._admit, (resource, number))
         if cursor.rowcount == 0:

@@ -1,5 +1,8 @@
-"""A child process whose life is bound to a grant: signals go to it, loss ends it, it dies with us, and the grant
-lasts as long as anything that it started, should we be killed."""
+"""A child process that runs while a grant is held.
+
+Signals are forwarded to it, it is ended when the grant is lost, and it is killed when we are. If we are killed, the
+lock stays held until everything that the child has started has ended.
+"""
 
 from __future__ import annotations
 
@@ -29,26 +32,27 @@ def refuse_elsewhere() -> None:
 
 
 class NotFound(Misuse):
-    """There is no such command; the code is the shell's."""
+    """The command does not exist; the exit code is the shell's."""
 
     exit_code = 127
 
 
 class NotExecutable(Misuse):
-    """The command cannot be executed; the code is the shell's."""
+    """The command cannot be executed; the exit code is the shell's."""
 
     exit_code = 126
 
 
 class Child:
-    """A command, started anew for each grant."""
+    """A command that is started for each grant."""
 
     def __init__(self, command: tuple[str, ...], kill_after: float, held: Callable[[int, int | None], str]) -> None:
         self.command, self.kill_after = command, kill_after
-        self.held = held  # what we hold with that token and lifeline, for a `vez run` within the command
+        self.held = held  # (token, lifeline) -> the environment variable for a `vez run` within the command
 
     async def run(self, grant: Grant, lost: Coroutine[Any, Any, None]) -> int | None:
-        """Its exit code as a shell would tell it; nothing if the grant was lost and it was ended."""
+        """Run the command; its exit code as a shell reports it, or None if the grant was lost and the command was
+        ended."""
         loop = asyncio.get_running_loop()
         loss = loop.create_task(lost)
         with _forwarding(loop) as target:
@@ -64,7 +68,7 @@ class Child:
                     return None
                 finally:
                     loss.cancel()
-                    _signal(process.pid, signal.SIGKILL)  # whatever is left of its group must not outlive the grant
+                    _signal(process.pid, signal.SIGKILL)  # the rest of its process group must not outlive the grant
                     process.wait()
 
     def _start(self, grant: Grant) -> subprocess.Popen[bytes]:
@@ -86,16 +90,16 @@ class Child:
                 os.close(lifeline)
 
     async def _end(self, process: subprocess.Popen[bytes], ended: asyncio.Task[int]) -> None:
-        """TERM to the group, then KILL."""
+        """Send TERM to the process group, then KILL."""
         _signal(process.pid, signal.SIGTERM)
-        _signal(process.pid, signal.SIGCONT)  # one that is stopped could not hear it
+        _signal(process.pid, signal.SIGCONT)  # a stopped process would not receive TERM
         await asyncio.wait([ended], timeout=self.kill_after)
         _signal(process.pid, signal.SIGKILL)
         await ended
 
 
 async def _ended(process: subprocess.Popen[bytes]) -> int:
-    """Wait without a thread: a descriptor of the process becomes readable when it ends."""
+    """Wait for the end, without a thread: a pidfd becomes readable when the process ends. The exit code."""
     loop, over = asyncio.get_running_loop(), asyncio.Event()
     descriptor = os.pidfd_open(process.pid)
     try:
@@ -115,7 +119,7 @@ def _signal(group: int, number: int) -> None:
 
 @contextlib.contextmanager
 def _forwarding(loop: asyncio.AbstractEventLoop) -> Iterator[list[int]]:
-    """Pass signals on to the group, once there is one; those that come before it wait for it."""
+    """Forward signals to the process group; those that arrive before it exists are sent when it does."""
     group: list[int] = []
     early: list[int] = []
 
@@ -143,20 +147,21 @@ def _forwarding(loop: asyncio.AbstractEventLoop) -> Iterator[list[int]]:
 
 
 class Terminal:
-    """The terminal, if there is one: it belongs to the child while it runs, and to us afterwards."""
+    """The terminal, if there is one: the child is its foreground group while it runs, we are afterwards."""
 
     def __init__(self, handle: int | None) -> None:
         self.handle, self.mine = handle, os.getpgrp()
 
     def give(self, group: int) -> None:
-        """Let the group read it and hear Ctrl-C, if it is ours to give."""
+        """Make the group the foreground, so that it reads the terminal and gets Ctrl-C, if we are the foreground
+        now."""
         if self.handle is not None:
             with contextlib.suppress(OSError):
                 if os.tcgetpgrp(self.handle) == self.mine:
                     os.tcsetpgrp(self.handle, group)
 
     def take(self, group: int) -> None:
-        """Have it back from the group."""
+        """Make ourselves the foreground again, if the group is now."""
         if self.handle is not None:
             with contextlib.suppress(OSError):
                 if os.tcgetpgrp(self.handle) == group:
@@ -165,7 +170,7 @@ class Terminal:
 
 @contextlib.contextmanager
 def _foreground(group: int) -> Iterator[Terminal]:
-    """The child in the foreground, where we are there ourselves."""
+    """Run the body with the child in the foreground, if we are in the foreground."""
     try:
         terminal = Terminal(os.open("/dev/tty", os.O_RDWR | os.O_CLOEXEC))
     except OSError:
@@ -183,7 +188,7 @@ def _foreground(group: int) -> Iterator[Terminal]:
 
 @contextlib.contextmanager
 def _stopping(loop: asyncio.AbstractEventLoop, pid: int, terminal: Terminal) -> Iterator[None]:
-    """When the child is stopped (Ctrl-Z) we stop too, so that the shell gets its prompt; and go on together."""
+    """When the child is stopped (Ctrl-Z), stop too, so that the shell shows its prompt; continue together."""
 
     def look() -> None:
         try:
@@ -204,9 +209,10 @@ def _stopping(loop: asyncio.AbstractEventLoop, pid: int, terminal: Terminal) -> 
 
 
 def _die_with(library: ctypes.CDLL, parent: int) -> None:
-    """In the child: if `vez run` itself is killed nobody passes on signals or loss, so its command must not go on. What
-    the command has started may; it has the lifeline, so the lock is free only when all of that has ended. The signal
-    comes only if the parent ends after it was asked for, so look whether it was there until then."""
+    """In the child, before exec: ask the kernel for KILL when `vez run` ends, since nobody would forward signals or end
+    the command on a loss then. Processes that the command has started may go on; they have the lifeline, so the lock is
+    free only when all of them have ended. The kernel sends the signal only if the parent ends after this call, so check
+    that it is still there."""
     library.prctl(_SET_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(128 + signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""What the `vez run` commands around this process hold, as the environment tells: `vez run` within `vez run`."""
+"""`vez run` within `vez run`: what the outer ones hold, passed on in the environment."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from vez.engines.base import Engine, Kind
 from vez.errors import AlreadyHeld
 
 HELD = "VEZ_HELD"
-"""What `vez run` leaves in the environment of its command: all that it and those around it hold, as JSON."""
+"""The environment variable for the command of `vez run`: all that it and outer ones hold, as JSON."""
 _LONGEST = 1 << 16
 
 
 class Outer(msgspec.Struct, frozen=True):
-    """What a `vez run` around us says that it holds."""
+    """What an outer `vez run` claims to hold."""
 
     url: str
     kind: Kind
     name: str
     token: int
     lifeline: int | None = None
-    """The descriptor on which it depends; what is started within must have it too."""
+    """The descriptor on which the lock depends; what is started inside must inherit it."""
 
 
 def outer() -> list[Outer]:
-    """What the environment says. It is a claim of anybody's, to be checked; what cannot be read is no claim."""
+    """The claims in the environment. Anybody can write them, so they must be checked; unreadable ones are ignored."""
     raw = os.environ.get(HELD, "")
     try:
         return msgspec.json.decode(raw[:_LONGEST], type=list[Outer])
@@ -36,12 +36,12 @@ def outer() -> list[Outer]:
 
 
 def with_mine(mine: Outer) -> str:
-    """The same with one more, for the environment of a command."""
+    """The claims with one more, for the environment of a command."""
     return msgspec.json.encode([*outer(), mine]).decode()
 
 
 def lifelines() -> tuple[int, ...]:
-    """The descriptors of those around us that are still open here, and are what they are said to be: regular files."""
+    """Descriptors of outer claims that are open in this process and are regular files."""
     return tuple(held.lifeline for held in outer() if held.lifeline is not None and _is_file(held.lifeline))
 
 
@@ -53,14 +53,14 @@ def _is_file(descriptor: int) -> bool:
 
 
 def refuse_outer(engine: Engine, kind: Kind, name: str, limit: int) -> None:
-    """Raise if a `vez run` around us holds it: it waits for us, and we would wait for it. A claim counts only while
-    the engine says the same."""
+    """Raise `AlreadyHeld` if an outer `vez run` holds the name: it waits for us, and we would wait for it. A claim
+    counts only if the engine confirms it."""
     claims = {held.token for held in outer() if (held.url, held.kind, held.name) == (engine.url, kind, name)}
     if not claims:
         return
     holders = [who for who in engine.inspect(name, kind).holders if who.token in claims and not who.lost]
     if len(holders) >= limit:
         raise AlreadyHeld(
-            f"{kind} {name!r} is held by the `vez run` (process {holders[0].pid}) within which this one was started",
+            f"{kind} {name!r} is held by the outer `vez run` (process {holders[0].pid}), which started this one",
             hint="they would wait for each other; leave one of them out, or use another name",
         )

@@ -1,4 +1,4 @@
-"""Actors: owners of locks that a test can tell what to do, one in a thread or one in a task, with one face."""
+"""Actors: owners of locks that a test controls, in a thread or in a task, with the same methods."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PATIENCE = 20.0
 
 
 def eventually(condition: Callable[[], bool], what: str = "the condition") -> None:
-    """Wait until a condition holds, and fail if it never does."""
+    """Poll until a condition is true; `AssertionError` after 20 s."""
     end = time.monotonic() + PATIENCE
     while not condition():
         if time.monotonic() > end:
@@ -28,7 +28,7 @@ def eventually(condition: Callable[[], bool], what: str = "the condition") -> No
 
 
 class Actor(ABC):
-    """One owner. `begin_*` returns a future; without `begin_` the outcome is waited for."""
+    """One owner. `begin` returns a future; the other methods wait for the result."""
 
     can_cancel = False
 
@@ -38,30 +38,30 @@ class Actor(ABC):
 
     @abstractmethod
     def begin(self, kind: Kind, name: str, timeout: float | None = None, **options: Any) -> Future[Any]:
-        """Ask for a lock, a permit (limit=) or a leadership (weight=, label=)."""
+        """Start to acquire a lock, a permit (limit=) or a leadership (weight=, label=)."""
 
     @abstractmethod
     def release(self, grant: Any) -> None:
-        """Let go."""
+        """Release a grant."""
 
     @abstractmethod
     def transfer(self, leadership: Any, to: str) -> int:
-        """Hand a leadership over."""
+        """Transfer a leadership; its term."""
 
     @abstractmethod
     def lock_all(self, names: list[str], timeout: float | None) -> dict[str, int]:
-        """Take several, look at the tokens, and let go."""
+        """Acquire several locks, note their tokens, release them."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of everything and end."""
+        """Release everything and end."""
 
     def acquire(self, kind: Kind, name: str, timeout: float | None = PATIENCE, **options: Any) -> Any:
-        """The grant, or the error."""
+        """Acquire; the grant, or the error is raised."""
         return self.begin(kind, name, timeout, **options).result(PATIENCE + 5)
 
     def queue_up(self, kind: Kind, name: str, timeout: float | None = None, **options: Any) -> Future[Any]:
-        """Ask, and return when the request is in the queue or answered."""
+        """Start to acquire; return when the request is queued, granted or refused."""
         before = {who.token for who in self.inspect(name, kind).queue}
         future = self.begin(kind, name, timeout, **options)
         eventually(
@@ -70,7 +70,7 @@ class Actor(ABC):
         return future
 
     def inspect(self, name: str, kind: Kind = "lock") -> Inspection:
-        """What the engine shows."""
+        """Holders and queue of a name."""
         return self.viewer.inspect(name, kind)
 
 

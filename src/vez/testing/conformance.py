@@ -20,7 +20,7 @@ Make = Callable[[], Actor]
 
 
 class Base:
-    """Actors for a test, and their end."""
+    """The actors of a test, closed at its end."""
 
     @pytest.fixture
     def url(self) -> str:
@@ -29,7 +29,7 @@ class Base:
 
     @pytest.fixture(params=["threads", "tasks", "mixed"])
     def actor(self, request: pytest.FixtureRequest, url: str) -> Iterator[Make]:
-        """Makes actors: threads, tasks, or by turns one and the other."""
+        """Makes actors: threads, tasks, or both alternately."""
         made: list[Actor] = []
 
         def make() -> Actor:
@@ -145,7 +145,7 @@ class LockConformance(Base):
 
     @pytest.mark.parametrize("count", [2, 3])
     def test_the_request_that_closes_a_cycle_is_refused(self, actor: Make, count: int) -> None:
-        """One of them, and only one: which closes the cycle is decided by the engine, not by who asked last."""
+        """Exactly one is refused; which one closes the cycle is decided by the engine, not by who asked last."""
         actors = [actor() for _ in range(count)]
         grants = [one.acquire("lock", f"cycle-{place}") for place, one in enumerate(actors)]
         waiting = [one.queue_up("lock", f"cycle-{(place + 1) % count}") for place, one in enumerate(actors)]
@@ -259,7 +259,7 @@ class LockConformance(Base):
             one.release(grant)
 
     def test_many_owners_never_lose_an_update(self, actor: Make) -> None:
-        """Read, yield, write: without exclusion some updates get lost."""
+        """Read, yield, write: without exclusion updates would be lost."""
         actors, cell = [actor() for _ in range(4)], [0]
 
         def work(one: Actor) -> None:
@@ -297,7 +297,7 @@ class CancellationConformance(Base):
         other.close()
 
     def test_cancelled_after_every_number_of_steps(self, url: str) -> None:
-        """The loop takes so many steps, then the cancellation strikes; the lock must be free for the next."""
+        """Cancel after each number of steps of the loop; the lock must be free for the next."""
         import asyncio
 
         from vez import aio
@@ -414,7 +414,7 @@ class ElectionConformance(Base):
 
 
 class LossConformance(Base):
-    """Loss is told to the body of a task by cancelling it."""
+    """On a loss the body of a task is cancelled."""
 
     @pytest.mark.parametrize("kind", ["lock", "election"])
     def test_the_body_is_cancelled_and_ends_with_ownership_lost(self, url: str, kind: Any) -> None:
@@ -468,4 +468,4 @@ class LossConformance(Base):
 
 
 class Conformance(LockConformance, CancellationConformance, ElectionConformance, LossConformance):
-    """All of it."""
+    """The whole contract within one process."""

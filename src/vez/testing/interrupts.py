@@ -1,10 +1,10 @@
 """The contract under Ctrl-C: a request that is interrupted leaves nothing behind, wherever it was.
 
-The interpreter runs the handlers of signals when a function begins and after each call of a function written in C,
-so those are the points at which `KeyboardInterrupt` can appear. Each of them is tried, one after the other, whether
-somebody keeps the grant and the exception or not. What the caller never learns of is also what a lost reply is, on an
-engine without a network. One point is beyond any context manager written in Python: the beginning of `__exit__` itself,
-before its first line; there the grant is kept, and can be released by hand.
+The interpreter runs signal handlers when a function begins and after each call of a function written in C, so
+`KeyboardInterrupt` can appear at those points. Each of them is tried, one after the other, with and without the grant
+and the exception being kept. On an engine without a network this is also what a lost reply is: the caller never learns
+of the grant. One point is out of reach for a context manager written in Python: the beginning of `__exit__`, before its
+first line. There the grant is kept, and can be released by hand.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from vez.errors import LockTimeout
 from vez.turns.client import Client, Lock, connect
 
 _MOST = 5000
-"""Points at most: a request that has more goes round in circles."""
+"""Most points of a request; one that has more loops."""
 
 
 class _Strike:
@@ -43,8 +43,8 @@ class _Strike:
 
 
 def interrupted_at(point: int, work: Callable[[], object]) -> bool:
-    """Do the work, interrupted at one point; False if it has no more than so many. In a finaliser an interrupt is seen
-    by nobody, as in any program, and the work goes on."""
+    """Run `work`, interrupted at one point; False if it has fewer points. An interrupt in a finaliser is swallowed by
+    the interpreter, as in any program, and the work goes on."""
     strike = _Strike(point)
     try:
         sys.setprofile(strike)
@@ -57,28 +57,28 @@ def interrupted_at(point: int, work: Callable[[], object]) -> bool:
 
 
 class _Holder:
-    """Somebody else who is inside, in a thread that nobody interrupts."""
+    """Another holder, in a thread that is not interrupted."""
 
     def __init__(self, url: str, elsewhere: ThreadPoolExecutor, request: Callable[[Client], Lock]) -> None:
         self._elsewhere = elsewhere
         self._client = connect(url)
         self._grant = elsewhere.submit(lambda: request(self._client).acquire()).result()
 
-    def let_go(self) -> None:
-        """Leave; twice is harmless."""
+    def release(self) -> None:
+        """Release; calling it twice is harmless."""
         strike = sys.getprofile()
         sys.setprofile(None)
         self._elsewhere.submit(self._grant.release).result()
         sys.setprofile(strike)
 
     def leave_soon(self) -> None:
-        """Leave after a moment; in the thread of the grant."""
+        """Release after 2 ms; call it in the thread of the grant."""
         time.sleep(0.002)
         self._grant.release()
 
     def close(self) -> None:
-        """Leave for good."""
-        self.let_go()
+        """Release and close the client."""
+        self.release()
         self._client.close()
 
 
@@ -87,7 +87,7 @@ _unseen = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWa
 
 
 class InterruptConformance:
-    """Interrupts at every point of a request, one that waits and one that does not."""
+    """Interrupts at every point of a request, with and without a wait."""
 
     @pytest.fixture
     def url(self) -> str:
@@ -147,13 +147,14 @@ class InterruptConformance:
     def test_at_every_point_of_a_wait(
         self, url: str, client: Client, elsewhere: ThreadPoolExecutor, kind: Kind
     ) -> None:
-        """The holder leaves at the waiter's first look at its place, so the waiter gets in if it is not struck."""
+        """The holder releases when the waiter first reports its position, so the waiter is granted if not
+        interrupted."""
 
         def once(point: int) -> bool:
             holder = _Holder(url, elsewhere, lambda other: _request(other, kind))
 
             def turn() -> None:
-                with _request(client, kind, on_wait=lambda place: holder.let_go()):
+                with _request(client, kind, on_wait=lambda place: holder.release()):
                     pass
 
             struck = interrupted_at(point, turn)
@@ -167,8 +168,8 @@ class InterruptConformance:
     def test_at_every_point_of_the_first_wait_of_a_thread(
         self, url: str, client: Client, elsewhere: ThreadPoolExecutor, kind: Kind
     ) -> None:
-        """The holder leaves after a moment. Who was struck can wait again: nothing of what a thread waits with, and
-        makes when it first waits, is left half done."""
+        """The holder releases after 2 ms. The interrupted thread can wait again: nothing that a thread creates for its
+        first wait is left half done."""
 
         def turn() -> None:
             with _request(client, kind):
@@ -201,7 +202,7 @@ class InterruptConformance:
     ) -> None:
         def turn() -> None:
             with suppress(LockTimeout), _request(client, kind, 0.002):
-                raise AssertionError("let in while another was inside")
+                raise AssertionError("granted while another held it")
 
         def once(point: int) -> bool:
             holder = _Holder(url, elsewhere, lambda other: _request(other, kind))
@@ -217,11 +218,11 @@ class InterruptConformance:
             if not once(point):
                 break
             gc.collect(0)
-            assert elsewhere.submit(_can_be_had, url, kind).result(), (
-                f"struck at call {point}, it left the {kind} taken"
+            assert elsewhere.submit(_can_be_acquired, url, kind).result(), (
+                f"interrupted at call {point}, it left the {kind} held"
             )
         assert point > 10, "nothing was interrupted"
-        assert not once(_MOST), "it could be had no more by the one who was interrupted"
+        assert not once(_MOST), "the interrupted thread could not acquire it again"
 
 
 def _request(client: Client, kind: Kind, timeout: float = 5.0, **options: Any) -> Lock:
@@ -232,7 +233,7 @@ def _request(client: Client, kind: Kind, timeout: float = 5.0, **options: Any) -
     return client.lock("interrupts", timeout=timeout, **options)
 
 
-def _can_be_had(url: str, kind: Kind) -> bool:
+def _can_be_acquired(url: str, kind: Kind) -> bool:
     with connect(url) as other, suppress(LockTimeout), _request(other, kind, 1.0):
         seen = other.inspect("interrupts", kind)
         return len(seen.holders) == 1 and not seen.queue

@@ -1,6 +1,6 @@
-"""Fixtures for programs that use vez: locks that get lost and leaders that are deposed on demand.
+"""Fixtures for tests of programs that use vez: locks that are lost and leaders that are deposed on demand.
 
-pytest finds this by itself once vez is installed; nothing is imported until a fixture is used.
+pytest loads this once vez is installed; vez itself is imported when a fixture is used.
 
     def test_backup_stops_when_the_lock_is_lost(vez_turns):
         backup = start_backup(vez_turns.url)
@@ -25,23 +25,23 @@ _numbers = count(1)
 
 
 class Turns:
-    """A `memory:` engine of the test's own."""
+    """A `memory:` engine for one test."""
 
     def __init__(self, url: str, client: Client) -> None:
         self.url, self.client = url, client
 
     def lose(self, name: str, kind: str = "lock") -> None:
-        """Take a lock or a permit from whoever holds it, as a break or an expired lease would."""
+        """Take a lock or a permit from its holders, as a forced release or an expired lease would."""
         if self.client.break_lock(name, "lost on demand", kind) is None:  # type: ignore[arg-type]
             raise AssertionError(f"nobody holds {kind} {name!r}, so it cannot be lost")
 
     def depose(self, name: str) -> None:
-        """Take a leadership from the leader."""
+        """Take the leadership from the leader."""
         self.lose(name, "election")
 
     @contextmanager
     def taken(self, name: str, *, shared: bool = False) -> Iterator[int]:
-        """Somebody else holds the lock for the duration of the block; the token."""
+        """Let another thread hold the lock during the block; yields its token."""
         ready, done, tokens = threading.Event(), threading.Event(), list[int]()
 
         def hold() -> None:
@@ -62,7 +62,7 @@ class Turns:
 
 @pytest.fixture
 def vez_turns(monkeypatch: pytest.MonkeyPatch) -> Iterator[Turns]:
-    """An engine in memory, which is also the default one of `vez.lock` during the test."""
+    """A `memory:` engine, which is also the default engine of `vez.lock` during the test."""
     from vez.turns import client as clients
 
     url = f"memory:pytest-{next(_numbers)}"

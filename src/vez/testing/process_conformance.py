@@ -1,6 +1,6 @@
 """The contract among real processes that are killed, paused, interrupted and forked.
 
-For engines that many processes of one machine can share, and that the kernel tells of a crash.
+For engines that processes of one machine share, and in which the kernel reports a crash.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Hire = Callable[[], Worker]
 
 
 def wait_in_queue(client: Client, worker: Worker, name: str = "x", kind: Kind = "lock") -> None:
-    """Return when the worker waits."""
+    """Wait until the worker is in the queue."""
     eventually(lambda: any(who.pid == worker.pid for who in client.inspect(name, kind).queue), "queueing")
 
 
@@ -63,7 +63,7 @@ class ProcessConformance:
         assert shared.read_text() == "800"
 
     def test_killed_holder_gives_way_at_once(self, hire: Hire, client: Client) -> None:
-        """The contract says 100 ms. Measured with the test's own waiting thread, over several rounds."""
+        """The contract says 100 ms. Measured over several rounds; one slow round is allowed."""
         delays = []
         for _ in range(5):
             holder = hire()

@@ -1,4 +1,4 @@
-"""Real servers for tests and benchmarks: started on a free loopback port in a folder of their own, and ended."""
+"""Real servers for tests and benchmarks, each on a free loopback port and in its own temporary folder."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Missing(Exception):
 
 
 def free_port() -> int:
-    """A port of the loopback interface on which nobody listens."""
+    """A free port of the loopback interface."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -91,7 +91,7 @@ def _running(command: list[str], user: str | None, port: int, cpus: set[int] | N
 
 
 def _wait_for_database(program: Path, port: int) -> None:
-    """It listens before it answers."""
+    """Wait until the database answers; it listens earlier."""
     end = time.monotonic() + PATIENCE
     command = [str(program), "-q", "-h", "127.0.0.1", "-p", str(port)]
     while subprocess.run(command, check=False).returncode != 0:  # noqa: S603

@@ -1,4 +1,4 @@
-"""What a worker process does: one order a line, one answer a line."""
+"""The program of a worker process: reads an order per line, answers with a line."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from vez.turns.client import Client, Grant, connect
 
 
 def say(*words: object) -> None:
-    """Answer."""
+    """Write an answer."""
     sys.stdout.write(" ".join(map(str, words)) + "\n")
     sys.stdout.flush()
 
 
 def acquire(client: Client, name: str, *options: str) -> Grant:
-    """Ask for what the options say."""
+    """Acquire a lock, a permit or a leadership, as the options say."""
     settings = dict(option.split("=") for option in options)
     timeout = float(settings["timeout"]) if "timeout" in settings else None
     if "limit" in settings:
@@ -30,12 +30,12 @@ def acquire(client: Client, name: str, *options: str) -> Grant:
 
 
 def fork(client: Client, grants: dict[str, Grant], name: str) -> None:
-    """The child must not believe that it holds, and must not keep the lock alive."""
+    """Fork a child, which must not believe that it holds the lock, and must not keep it held."""
     child = os.fork()
     if child == 0:
         grant = grants[name]
         believes = not grant.lost
-        grant.release()  # must not let go of what the parent holds
+        grant.release()  # must not release what the parent holds
         free = client.lock(name).try_acquire() is not None
         os.write(1, f"child {os.getpid()} believes={believes} free={free}\n".encode())
         signal.pause()
@@ -43,7 +43,7 @@ def fork(client: Client, grants: dict[str, Grant], name: str) -> None:
 
 
 def hammer(client: Client, name: str, path: str, times: int) -> None:
-    """Read, yield, write, so often: without exclusion updates get lost."""
+    """Read, yield and write a number of times: without exclusion updates would be lost."""
     with open(path, "r+") as file:
         for _ in range(times):
             with client.lock(name):

@@ -1,4 +1,4 @@
-"""Worker processes that a test tells what to do, one line at a time, and that can be killed and paused."""
+"""Worker processes that a test controls, line by line, and can kill and pause."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ PATIENCE = 20.0
 
 
 class Worker:
-    """A process with a client of its own."""
+    """A process with its own client."""
 
     def __init__(self, url: str) -> None:
         command = [sys.executable, "-m", "vez.testing.worker_program", url]
         self.process = subprocess.Popen(  # noqa: S603
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0
         )
-        self._heard = b""  # read, and not yet told: `select` knows nothing of it
+        self._heard = b""  # read from the pipe and not returned yet: `select` does not see it
         if (word := self.hear()) != "ready":
             raise AssertionError(f"worker {self.process.pid} said {word!r} instead of being ready")
 
     @property
     def pid(self) -> int:
-        """Its process."""
+        """Its process number."""
         return self.process.pid
 
     def tell(self, *words: object) -> None:
-        """Give an order."""
+        """Send an order."""
         if self.process.stdin is not None:
             self.process.stdin.write(" ".join(map(str, words)).encode() + b"\n")
 
     def hear(self, seconds: float = PATIENCE) -> str:
-        """The next line that it says."""
+        """Its next line."""
         end = time.monotonic() + seconds
         while b"\n" not in self._heard:
             if self.process.stdout is None or self.silent(max(0.0, end - time.monotonic())):
@@ -48,35 +48,35 @@ class Worker:
         return line.decode().strip()
 
     def silent(self, seconds: float = 0.15) -> bool:
-        """Whether it says nothing for so long."""
+        """True if it writes nothing for so long."""
         if self._heard:
             return False
         return self.process.stdout is None or not select.select([self.process.stdout], [], [], seconds)[0]
 
     def ask(self, *words: object) -> str:
-        """Give an order and hear the answer."""
+        """Send an order; its answer."""
         self.tell(*words)
         return self.hear()
 
     def acquire(self, name: str = "x", *options: str) -> int:
-        """The token."""
+        """Let it acquire; the token."""
         answer = self.ask("acquire", name, *options)
         if not answer.startswith("got "):
             raise AssertionError(f"worker {self.process.pid} should have got {name!r}, and said {answer!r}")
         return int(answer.split()[1])
 
     def signal(self, number: int) -> None:
-        """SIGKILL, SIGSTOP, …"""
+        """Send it a signal."""
         os.kill(self.process.pid, number)
 
     def kill(self) -> float:
-        """End it without warning; when."""
+        """Kill it; the monotonic time of the kill."""
         at = time.monotonic()
         self.signal(signal.SIGKILL)
         return at
 
     def close(self) -> None:
-        """End it, whatever state it is in."""
+        """End it, in any state."""
         if self.process.poll() is None:
             self.signal(signal.SIGKILL)
         self.process.wait(PATIENCE)

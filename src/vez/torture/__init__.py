@@ -1,6 +1,6 @@
 """Torture: real worker processes on a real engine, killed, paused, forked and interrupted; then judged.
 
-Each worker writes down what happens to it; the records become one trace, in the form of all other worlds, and the
+Each worker records what happens to it. The records become one trace, in the format of the simulator's traces, and the
 same judges read it.
 """
 

@@ -17,7 +17,7 @@ from vez.torture.worker import work
 
 def main(folder: str, url: str, name: str, seconds: str) -> None:
     """Fork a worker for each line."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for them: the kernel forgets them at once
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the workers, so the kernel must not keep zombies
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for line in sys.stdin:
         worker, seed = line.split()
@@ -25,7 +25,7 @@ def main(folder: str, url: str, name: str, seconds: str) -> None:
         if pid == 0:
             try:
                 work(Path(folder), int(worker), seed, url, name, float(seconds))
-            except VezError as error:  # the campaign says the rest
+            except VezError as error:  # the campaign reports the rest
                 print(f"worker {worker}: {error}", file=sys.stderr, flush=True)
                 os._exit(1)
             except BaseException:

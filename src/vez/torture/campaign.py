@@ -1,4 +1,4 @@
-"""A campaign: start workers, set the nemesis on them for a while, heal, and see whether all go on."""
+"""A campaign: start workers, inject faults for a while, stop the faults, and check that every worker makes progress."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ FaultKind = Literal["kill", "pause", "fork", "interrupt"]
 FAULTS: tuple[FaultKind, ...] = get_args(FaultKind)
 NEEDED = ("fcntl.flock", "os.fork", "os.pidfd_open", "signal.pidfd_send_signal", "signal.SIGSTOP")
 _PATIENCE = 20.0
-"""Seconds that the workers get after the last fault to get in once more, each of them."""
+"""Seconds after the last fault within which every worker must be granted once more."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What to do."""
+    """What a campaign does."""
 
     url: str
     workers: int = 5
     seconds: float = 5.0
     entries: int = 3000
-    """The campaign ends early after so many: judging takes time that grows with their square."""
+    """The campaign ends early after so many grants: the time for judging grows with their square."""
     seed: int = 0
     faults: tuple[FaultKind, ...] = FAULTS
     name: str = "torture"
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What happened."""
+    """What happened, and the verdicts."""
 
     plan: Plan
     trace: Trace
@@ -52,11 +52,11 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     tokens: int
     faults: dict[str, int]
     takeover_ms: tuple[float, ...]
-    """From the killing of a holder to the next entry."""
+    """Milliseconds from the kill of a holder to the next grant."""
 
     @property
     def broken(self) -> tuple[Verdict, ...]:
-        """What does not hold."""
+        """The verdicts of properties that are broken."""
         return tuple(verdict for verdict in self.verdicts if verdict.status is Status.BROKEN)
 
 
@@ -69,7 +69,7 @@ class Campaign:
         if unknown := [fault for fault in plan.faults if fault not in FAULTS]:
             raise Misuse(f"unknown fault {unknown[0]!r}", hint=f"known: {', '.join(FAULTS)}")
         if plan.url.startswith("memory:"):
-            raise Misuse("memory: lives in one process, and torture needs many", hint="try vez torture --url file:")
+            raise Misuse("memory: is within one process, and torture needs many", hint="try vez torture --url file:")
         refuse_unless_linux("torture", NEEDED, hint="run it on Linux; memory: is tested by vez.testing.conformance")
         self.plan = plan
         self.chance = random.Random(plan.seed)
@@ -79,7 +79,7 @@ class Campaign:
         self._starts = 0
 
     def run(self, progress: Callable[[float, int], None] | None = None) -> Outcome:
-        """Torture, heal, collect, judge."""
+        """Inject faults, stop, collect the records, judge them."""
         with tempfile.TemporaryDirectory(prefix="vez-torture-") as folder:
             self.folder = Path(folder)
             if "fork" in self.plan.faults:
@@ -138,7 +138,7 @@ class Campaign:
                 self._workers[worker].signal(signal.SIGCONT)
 
     def _heal(self) -> None:
-        """No more faults: whoever lives must get in again."""
+        """Resume all workers; each must be granted once more."""
         self._continue(float("inf"))
         before = {worker: self._entries(worker) for worker in self._workers}
         self._wait_until(
@@ -162,7 +162,7 @@ class Campaign:
         self._nursery.close()
 
     def _entries(self, worker: int) -> int:
-        """Counted by the size of the record, which is cheap and near enough."""
+        """Number of grants, estimated from the size of the record, which is cheap and near enough."""
         path = self.folder / f"{worker}.jsonl"
         return os.stat(path).st_size // 230 if path.exists() else 0
 
@@ -173,8 +173,8 @@ class Campaign:
             if fail and (dead or time.monotonic() > end):
                 who = f"worker {dead[0]} ended by itself" if dead else f"no {what} within {_PATIENCE:g} s"
                 raise EngineUnavailable(
-                    f"the workers do not get going on {self.plan.url}: {who}",
-                    hint="what a worker said is above; try vez run NAME -- true with the same --url",
+                    f"the workers made no progress on {self.plan.url}: {who}",
+                    hint="the error of a worker is above; try vez run NAME -- true with the same --url",
                 )
             if time.monotonic() > end:
                 return

@@ -1,4 +1,4 @@
-"""From records and faults to a trace, in the form of all worlds."""
+"""Turn the records of workers and the faults into a trace, in the format of the simulator's traces."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ GUARANTEES = (
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """What the nemesis did, and when it did it; for a kill also when the process was seen dead."""
+    """A fault and its time; for a kill also when the process was seen to have ended."""
 
     at: int
     worker: int
@@ -39,7 +39,7 @@ class Fault(msgspec.Struct, frozen=True):
 
 
 def to_trace(lines: list[Line], faults: list[Fault], workers: int, url: str, seed: int) -> Trace:
-    """One trace; microseconds since the first event."""
+    """One trace, with times in microseconds since the first event."""
     start = min([line.at for line in lines] + [fault.at for fault in faults], default=0)
     timed: list[tuple[int, int, AnyEvent]] = []
     for line in lines:
@@ -58,7 +58,7 @@ def to_trace(lines: list[Line], faults: list[Fault], workers: int, url: str, see
         ids=tuple(range(1, workers + 1)),
         topology="complete",
         seed=seed,
-        end="quiet",  # the workers have ended: whoever still waits has waited in vain
+        end="quiet",  # the workers have ended: whoever still waits was never granted
         ended_at=events[-1].at if events else 0,
         guarantees=tuple(map(str, GUARANTEES)),
         patience_us=PATIENCE_US,
@@ -67,7 +67,7 @@ def to_trace(lines: list[Line], faults: list[Fault], workers: int, url: str, see
 
 
 def _death(fault: Fault, lines: list[Line]) -> int:
-    """A killed worker lived at least until its last line, and no longer than until it was seen dead."""
+    """When a killed worker died: not before its last line, and not after it was seen to have ended."""
     last = max((x.at for x in lines if x.worker == fault.worker and x.at <= fault.done), default=fault.at)
     return max(fault.at, last)
 
@@ -83,7 +83,7 @@ def _events(line: Line, at: int) -> tuple[AnyEvent, ...]:
             return (Wrote(at, who, token=line.token, accepted=line.accepted),)
         case "left":
             return (Left(at, who),)
-        case "interrupted" | "refused":  # the request is over, without having been served
+        case "interrupted" | "refused":  # the request ended without being granted
             return (Noted(at, who, text=line.what), Crashed(at, who), Recovered(at, who))
         case "queued":
             return (Noted(at, who, text="in the queue"),)

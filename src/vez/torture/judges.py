@@ -1,4 +1,4 @@
-"""Judges of a torture run: those of all mutual exclusion, and what only real processes can show."""
+"""Judges of a torture run: those of mutual exclusion, and those for what only real processes can do."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHARED = (
 
 
 def judge_all(trace: Trace, lines: list[Line], faults: list[Fault]) -> tuple[Verdict, ...]:
-    """Every verdict on a run."""
+    """All verdicts on a run."""
     start = min([line.at for line in lines] + [fault.at for fault in faults], default=0)
     shared = judge(History(trace), only=map(str, SHARED))
     return (*shared, request_order(lines, start), tokens_increase(lines, start), no_lost_update(lines, start),
@@ -49,7 +49,7 @@ def _requests(lines: list[Line]) -> list[_Request]:
 
 
 def request_order(lines: list[Line], start: int) -> Verdict:
-    """Whoever was in the queue before another even asked gets in before it, if it gets in at all."""
+    """A request that was in the queue before another was made is granted before it, if it is granted at all."""
     requests = _requests(lines)
     first = [request for request in requests if request.queued is not None and request.entered is not None]
     for earlier in first:
@@ -65,14 +65,14 @@ def request_order(lines: list[Line], start: int) -> Verdict:
                 return broken(
                     Property.REQUEST_ORDER,
                     f"worker {earlier.worker} was in the queue at {_ms(earlier.queued, start)} ms, worker "
-                    f"{later.worker} asked at {_ms(later.wanted, start)} ms and got in first",
+                    f"{later.worker} asked at {_ms(later.wanted, start)} ms and was granted first",
                     spans=(span,),
                 )
-    return holds(Property.REQUEST_ORDER, f"{len(first)} who queued were overtaken by nobody who came later")
+    return holds(Property.REQUEST_ORDER, f"{len(first)} requests were queued, and none was overtaken")
 
 
 def tokens_increase(lines: list[Line], start: int) -> Verdict:
-    """Each entry has a higher token than all before it."""
+    """Each grant has a higher token than all before it."""
     entries = [line for line in lines if line.what == "entered"]
     for one, other in pairwise(entries):
         if other.token <= one.token:
@@ -86,12 +86,12 @@ def tokens_increase(lines: list[Line], start: int) -> Verdict:
 
 
 def no_lost_update(lines: list[Line], start: int) -> Verdict:
-    """Each accepted write is one above the one before; a killed worker may have written without saying so."""
+    """Each accepted write is one above the one before; a killed worker may have written without recording it."""
     value, silent, writes = 0, 0, 0
     inside: dict[int, bool] = {}
     for line in lines:
         if line.what == "entered":
-            if inside.get(line.worker) is False:  # its last stay ended in a kill, before or after its write
+            if inside.get(line.worker) is False:  # it was killed while it held the lock, before or after its write
                 silent += 1
             inside[line.worker] = False
         elif line.what == "wrote" and line.accepted:
@@ -111,18 +111,21 @@ def no_lost_update(lines: list[Line], start: int) -> Verdict:
 
 
 def no_believer(lines: list[Line], start: int) -> Verdict:
-    """No forked child takes itself for the holder."""
+    """No forked child believes that it holds the lock."""
     forks = sum(line.what == "forked" for line in lines)
     for line in lines:
         if line.what == "believer":
-            return broken("fork_safe", f"a child of worker {line.worker} believed to hold at {_ms(line.at, start)} ms")
-    return holds("fork_safe", f"{forks} forked children, none of which believed to hold")
+            return broken(
+                "fork_safe",
+                f"a child of worker {line.worker} believed that it held the lock at {_ms(line.at, start)} ms",
+            )
+    return holds("fork_safe", f"{forks} forked children, none of which believed that it held the lock")
 
 
 def takeovers(lines: list[Line], faults: list[Fault]) -> tuple[float, ...]:
-    """Milliseconds from the killing of a holder to the next entry, where somebody waited already."""
+    """Milliseconds from the kill of a holder to the next grant, where somebody was waiting already."""
     delays = []
-    born: dict[int, int] = {}  # when the present incarnation of a worker began
+    born: dict[int, int] = {}  # when the current process of a worker was started
     for fault in faults:
         if fault.kind != "kill":
             continue
@@ -139,7 +142,7 @@ def takeovers(lines: list[Line], faults: list[Fault]) -> tuple[float, ...]:
 
 
 def statuses(verdicts: tuple[Verdict, ...]) -> dict[str, Status]:
-    """By name."""
+    """The status of each verdict, by name."""
     return {verdict.name: verdict.status for verdict in verdicts}
 
 

@@ -1,6 +1,7 @@
-"""A nursery: a process that has everything loaded and forks workers on demand, so that they start in a millisecond.
+"""Nursery: a process that has everything imported and forks workers on demand, so that each starts in a millisecond.
 
-python -m vez.torture.nursery FOLDER URL NAME SECONDS      reads WORKER SEED lines, answers with process numbers
+`python -m vez.torture FOLDER URL NAME SECONDS` is the other side: it reads lines of WORKER SEED and answers each with
+the number of the process.
 """
 
 from __future__ import annotations
@@ -20,43 +21,43 @@ _PATIENCE = 20.0
 
 
 class Child:
-    """A worker process that is not our own child: watched through a descriptor."""
+    """A worker process that is not our own child: watched through a pidfd."""
 
     def __init__(self, pid: int) -> None:
         self.pid = pid
         self._descriptor = os.pidfd_open(pid)
 
     def signal(self, number: int) -> None:
-        """Send a signal to exactly this process, even if its number is used again."""
+        """Send a signal to this process, never to another that got its number."""
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._descriptor, number)
 
     def dead(self, seconds: float = 0) -> bool:
-        """Whether it has ended, or ends within so many seconds."""
+        """True if it has ended, or ends within so many seconds."""
         return bool(select.select([self._descriptor], [], [], seconds)[0])
 
     def kill(self) -> None:
-        """End it, and see it dead."""
+        """Kill it, and wait until it has ended."""
         self.signal(signal.SIGKILL)
         self.dead(_PATIENCE)
 
     def close(self) -> None:
-        """Stop watching."""
+        """Close the descriptor."""
         os.close(self._descriptor)
 
 
 class Nursery:
-    """The other side of the pipe."""
+    """The nursery process, seen from the campaign."""
 
     def __init__(self, folder: Path, url: str, name: str, seconds: float) -> None:
-        open_engine(url).close()  # a wrong URL should say so here, not in many workers
+        open_engine(url).close()  # a wrong URL should fail here, not in many workers
         command = [sys.executable, "-m", "vez.torture", str(folder), url, name, str(seconds)]
         self._process = subprocess.Popen(  # noqa: S603
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
         )
 
     def start(self, worker: int, seed: str) -> Child:
-        """A new worker process."""
+        """Start a worker process."""
         if self._process.stdin is None or self._process.stdout is None:
             raise EngineUnavailable("the nursery has no pipes")
         self._process.stdin.write(f"{worker} {seed}\n")
@@ -66,7 +67,7 @@ class Nursery:
         return Child(int(answer))
 
     def close(self) -> None:
-        """No more workers."""
+        """End the nursery process."""
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
                 stream.close()

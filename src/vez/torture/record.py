@@ -1,7 +1,8 @@
-"""Records: what one worker writes down, a line an event, in an order in which a lie is impossible.
+"""Records: the events of one worker, one line each, written in an order that cannot show a violation that did not
+happen.
 
-A worker says `entered` after the engine has let it in, and `left` before it lets go: the time between is within its
-real turn, so two that overlap are a real violation. Each line is one write to the kernel and survives SIGKILL.
+A worker writes `entered` after it was granted, and `left` before it releases. The time between is within its real turn,
+so two that overlap are a real violation. Each line is one write to the kernel and survives SIGKILL.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ What = Literal["wanted", "queued", "entered", "wrote", "left", "interrupted", "f
 
 
 class Line(msgspec.Struct, omit_defaults=True):
-    """One event of one worker. `at` is of the monotonic clock, which all processes of a machine share."""
+    """One event of one worker. `at` is the monotonic clock in nanoseconds, which all processes of a machine share."""
 
     at: int
     worker: int
@@ -29,7 +30,7 @@ class Line(msgspec.Struct, omit_defaults=True):
 
 
 class Recorder:
-    """Writes lines."""
+    """Writes the lines of one worker."""
 
     def __init__(self, path: Path, worker: int) -> None:
         self.worker = worker
@@ -42,14 +43,14 @@ class Recorder:
 
 
 def read_lines(path: Path) -> list[Line]:
-    """All whole lines of a record; the last may have been cut by a kill."""
+    """All complete lines of a record; a kill may have cut the last."""
     if not path.exists():
         return []
     return [msgspec.json.decode(raw, type=Line) for raw in path.read_bytes().split(b"\n")[:-1]]
 
 
 class Register:
-    """The protected resource: a number in a file, with a guard that refuses stale tokens."""
+    """The protected resource: a number in a file that refuses writes with a stale token."""
 
     _cell = struct.Struct("<QQ")
 
@@ -61,7 +62,7 @@ class Register:
         return self._both()[0]
 
     def write(self, value: int, token: int) -> bool:
-        """Write it; False if the token is stale."""
+        """Write the number; False if the token is stale."""
         from fcntl import LOCK_EX, LOCK_UN, flock
 
         flock(self._file, LOCK_EX)

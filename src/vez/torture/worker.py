@@ -1,7 +1,4 @@
-"""A worker: acquire, read, modify, write, release, again and again, until told to stop or killed.
-
-python -m vez.torture.worker FOLDER WORKER SEED URL NAME
-"""
+"""A worker: acquire, read, modify, write, release, again and again, until it is stopped or killed."""
 
 from __future__ import annotations
 
@@ -18,13 +15,13 @@ from vez.torture.record import Recorder, Register
 from vez.turns.client import Client, Grant, connect
 
 _FORK = 0.02
-"""The chance of a fork while inside."""
+"""Probability of a fork while the lock is held."""
 _TIMED = 0.3
-"""The chance that a request waits only for a while."""
+"""Probability that a request has a timeout."""
 
 
 class Worker:
-    """One process."""
+    """The work of one process."""
 
     def __init__(self, folder: Path, worker: int, seed: str, client: Client, name: str) -> None:
         self.folder, self.client, self.name = folder, client, name
@@ -35,7 +32,7 @@ class Worker:
         signal.signal(signal.SIGINT, self._interrupt)
 
     def run(self, until: float) -> None:
-        """Work until the file `stop` is there, and not for ever if whoever should put it there has died."""
+        """Work until the file `stop` exists, at most until the given time: the campaign may have died."""
         forks = (self.folder / "forks").exists()
         while time.monotonic() < until and not (self.folder / "stop").exists():
             try:
@@ -74,7 +71,7 @@ class Worker:
             self.recorder.say("queued")
 
     def _fork(self, grant: Grant) -> None:
-        """A child that outlives us, perhaps; it must neither believe that it holds nor keep the lock alive."""
+        """Fork a child that may outlive us. It must not believe that it holds the lock, and must not keep it held."""
         if os.fork() == 0:
             try:
                 if not grant.lost:
@@ -86,12 +83,12 @@ class Worker:
         self.recorder.say("forked")
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
-        """Only a wait can be interrupted: elsewhere the record could miss what the engine did."""
+        """Interrupt waits only: elsewhere the record could miss what the engine did."""
         if self.waiting:
             raise KeyboardInterrupt
 
 
 def work(folder: Path, worker: int, seed: str, url: str, name: str, seconds: float) -> None:
-    """Be one worker."""
+    """Run one worker."""
     with connect(url) as client:
         Worker(folder, worker, seed, client, name).run(time.monotonic() + seconds)

@@ -1,7 +1,7 @@
 """The client for tasks. Every task is an owner of its own.
 
-The body of `async with` is cancelled as soon as what it holds is lost, and ends with `OwnershipLost`: the same way
-in which `asyncio.timeout` ends with `TimeoutError`.
+The body of `async with` is cancelled as soon as what it holds is lost, and ends with `OwnershipLost`, just as
+`asyncio.timeout` ends with `TimeoutError`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _owners: WeakKeyDictionary[asyncio.Task[object], Owner] = WeakKeyDictionary()
 
 
 def _owner() -> Owner:
-    """This task."""
+    """The owner of the running task."""
     task = asyncio.current_task()
     if task is None:
         raise Misuse("vez.aio must be used within a task", hint="run it with asyncio.run")
@@ -49,22 +49,22 @@ def _owner() -> Owner:
 
 
 class Grant:
-    """Something that is held: a lock, a permit. Goes with `async with`, or with `release`."""
+    """A lock or permit that is held. Released by leaving `async with`, or by `release`."""
 
     name: str
     token: int
-    """Strictly increases for a name; give it to the protected side, which refuses a smaller one."""
+    """Fencing token: strictly increases for a name. Pass it to the protected resource, which refuses a smaller one."""
     released: bool
 
     def __init__(self, name: str, holding: Holding) -> None:
         self.name, self.token = name, holding.token
         self._holding = holding
         self.released = False
-        self._below: Self | None = None  # what the same task holds through the same object, and got earlier
+        self._below: Self | None = None  # what the same task acquired earlier through the same object
         self._loss = asyncio.Event()
         self._body: asyncio.Task[object] | None = None
         self._cancelled = False
-        me = ref(self)  # the engine must not keep alive what nobody else knows any more
+        me = ref(self)  # weak: a grant that the program has dropped must be finalised
 
         def tell(why: str) -> None:
             grant = me()
@@ -77,11 +77,11 @@ class Grant:
 
     @property
     def lost(self) -> bool:
-        """Whether it is gone although it was not released."""
+        """True if ownership ended before `release()` was called."""
         return not self.released and self._holding.why_lost() is not None
 
     def check(self) -> None:
-        """Raise `OwnershipLost` if it is no longer held."""
+        """Raise `OwnershipLost` if it is not held any more."""
         if (why := self._holding.why_lost()) is not None:
             raise self._error(why)
 
@@ -90,11 +90,11 @@ class Grant:
         await self._loss.wait()
 
     def lifeline(self) -> int | None:
-        """A descriptor for a child process that should keep this should we be killed; to be closed by the caller."""
+        """A descriptor for a child process that should keep the lock if we are killed. The caller closes it."""
         return self._holding.lifeline()
 
     async def release(self) -> None:
-        """Let go; the next in line is woken. Doing it twice is harmless."""
+        """Release; the next waiter is granted. Calling it twice is harmless."""
         self.released = True
         await self._holding.release_async()
 
@@ -125,7 +125,7 @@ class Grant:
     def _error(self, why: str) -> OwnershipLost:
         return OwnershipLost(
             f"{self.name!r} (token {self.token}) is no longer held: {why}",
-            hint="stop writing; whatever is fenced refuses this token from now on",
+            hint="stop writing; a fenced resource refuses this token from now on",
         )
 
     def __repr__(self) -> str:
@@ -133,20 +133,20 @@ class Grant:
 
 
 class Leadership(Grant):
-    """A term of office."""
+    """A leadership that is held: one term of office."""
 
     @property
     def term(self) -> int:
-        """Strictly increases for an election; at most one leader has it."""
+        """Strictly increases for an election; at most one leader has each."""
         return self.token
 
     async def resign(self) -> None:
-        """Step down; another candidate is elected at once."""
+        """Resign; another candidate is elected at once."""
         await self.release()
 
     async def transfer(self, to: str) -> int:
-        """Hand over to the candidate with this label, without a vacancy; its term."""
-        self.released = True  # from here on its going is no loss
+        """Make the candidate with this label leader, without a vacancy; its term."""
+        self.released = True  # from here on losing it is intended
         try:
             term = await self._transfer(to)
         except BaseException:
@@ -168,7 +168,7 @@ class Leadership(Grant):
 
 
 class Lock:
-    """A lock, or a permit, that can be asked for again and again; each task has its own grant."""
+    """A lock or semaphore that can be acquired again and again; each task has its own grant."""
 
     _grant_type: type[Grant] = Grant
 
@@ -184,7 +184,8 @@ class Lock:
         return self._request.name
 
     async def acquire(self, timeout: float | OwnTimeout | None = OWN_TIMEOUT) -> Grant:
-        """Wait for one's turn. `LockTimeout` when the time is over, and then nothing is left behind."""
+        """Wait until granted. `LockTimeout` if the time is over; the request has left the queue then. None: no
+        limit."""
         seconds = self._timeout if timeout is OWN_TIMEOUT else check_timeout(timeout)
         owner = _owner()
         holding = await self._engine.acquire_async(self._request, owner, seconds, self._progress)
@@ -192,19 +193,19 @@ class Lock:
             grant = self._grant_type(self._request.name, holding)
             self._grants.push(owner, grant)
             return grant
-        except BaseException:  # an interrupt: nobody will know of the grant
+        except BaseException:  # an interrupt: the caller never gets the grant
             holding.release()
             raise
 
     async def try_acquire(self) -> Grant | None:
-        """The grant if it can be had at once, else nothing."""
+        """The grant if it is free now, else None."""
         try:
             return await self.acquire(0)
         except (LockTimeout, AlreadyHeld):
             return None
 
     async def release(self) -> None:
-        """Let go of what this task holds through this object."""
+        """Release what this task holds through this object."""
         owner = _owner()
         grant = self._grants.newest(owner)
         if grant is None:
@@ -239,7 +240,7 @@ class Lock:
 
 
 class Election(Lock):
-    """A candidacy: entering waits until elected; the body is cancelled when deposed."""
+    """A candidacy: `async with` waits until elected; its body is cancelled when deposed."""
 
     _grant_type = Leadership
 
@@ -251,7 +252,7 @@ class Election(Lock):
         return await super().__aenter__()  # type: ignore[return-value]
 
     def observe(self) -> AsyncIterator[Leader | None]:
-        """The leader now, and each change."""
+        """Yield the leader now, then each change."""
         return self._engine.observe_async(self.name)
 
 
@@ -277,17 +278,17 @@ class Client:
         on_wait: Progress | None = None,
         grace: float = 1.0,
     ) -> Lock:
-        """A lock; `shared` for readers. `timeout` bounds the wait, `on_wait` hears of the place in the queue,
-        `grace` is what a forced release gives the cancelled body before others may pass."""
+        """A lock, exclusive or `shared`. `timeout` bounds the wait, `on_wait` is called with the position in the queue,
+        `grace` is how long a forced release waits for the cancelled body before others are granted."""
         check_lease(lease)
         return Lock(self.engine, lock_request(name, shared, label, grace), timeout, on_wait)
 
     def read_lock(self, name: str, *, timeout: float | None = None, on_wait: Progress | None = None) -> Lock:
-        """Many readers, or one writer; first come, first served, so neither starves."""
+        """A shared lock, for readers. First come, first served: neither readers nor writers starve."""
         return self.lock(name, timeout=timeout, shared=True, on_wait=on_wait)
 
     def write_lock(self, name: str, *, timeout: float | None = None, on_wait: Progress | None = None) -> Lock:
-        """The writer's side; the same as `lock`."""
+        """An exclusive lock, for writers; like `lock`."""
         return self.lock(name, timeout=timeout, on_wait=on_wait)
 
     def semaphore(
@@ -300,7 +301,7 @@ class Client:
         on_wait: Progress | None = None,
         grace: float = 1.0,
     ) -> Lock:
-        """At most `limit` inside at once. All users must name the same limit."""
+        """A semaphore: at most `limit` holders at once. All users must name the same limit."""
         return Lock(self.engine, semaphore_request(name, limit, label=label, grace=grace), timeout, on_wait)
 
     def election(
@@ -319,9 +320,9 @@ class Client:
 
     @asynccontextmanager
     async def lock_all(self, names: Sequence[str], *, timeout: float | None = None) -> AsyncIterator[dict[str, Grant]]:
-        """Several locks, in one canonical order so that no two callers can wait for each other; all or nothing."""
+        """Several locks, all or none. They are acquired in sorted order, so that no two callers wait for each other."""
         if isinstance(names, str):
-            raise Misuse(f"lock_all wants several names, found the text {names!r}", hint=f"for one: lock({names!r})")
+            raise Misuse(f"lock_all takes several names, found the text {names!r}", hint=f"for one: lock({names!r})")
         ordered = sorted({check_name(name) for name in names})
         if len(ordered) != len(names):
             raise Misuse(f"lock_all got a name twice: {', '.join(sorted(names))}")
@@ -334,19 +335,19 @@ class Client:
             yield grants
 
     async def inspect(self, name: str, kind: Kind = "lock") -> Inspection:
-        """Holders, queue, waits and forced releases of a name."""
+        """Holders, queue and forced releases of a name."""
         return self.engine.inspect(check_name(name), check_kind(kind))
 
     async def locks(self, prefix: str = "", kind: Kind = "lock") -> list[str]:
-        """The names in use, or once used, that begin so."""
+        """Names in use, or once used, that begin with the prefix."""
         return self.engine.names(prefix, kind)
 
     async def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:
-        """Take it from its holders by force: recorded, and told to them first. Nothing if nobody holds it."""
+        """Take a name from its holders by force: recorded, and told to them first. None if nobody holds it."""
         return await asyncio.to_thread(self.engine.break_lock, check_name(name), check_reason(reason), check_kind(kind))
 
     async def close(self) -> None:
-        """Let go of everything."""
+        """Release everything and close."""
         self.engine.close()
 
     async def __aenter__(self) -> Self:
@@ -362,7 +363,7 @@ class Client:
 
 
 def connect(url: str | None = None) -> Client:
-    """A client of the engine at the URL; by default that of `VEZ_URL`, or the files of this machine."""
+    """A client of the engine at the URL; by default `VEZ_URL`, or the files of this machine."""
     return Client(open_engine(url))
 
 
@@ -370,7 +371,7 @@ _default: WeakKeyDictionary[asyncio.AbstractEventLoop, Client] = WeakKeyDictiona
 
 
 def lock(name: str, *, timeout: float | None = None, shared: bool = False, on_wait: Progress | None = None) -> Lock:
-    """A lock of the default engine, which is looked up once for an event loop."""
+    """A lock of the default engine, which is opened once for each event loop."""
     loop = asyncio.get_running_loop()
     client = _default.get(loop)
     if client is None:

@@ -35,7 +35,7 @@ from vez.turns.request import (
 
 
 class _Here(local):
-    """This thread."""
+    """The owner of this thread."""
 
     def __init__(self) -> None:
         self.owner = Owner()
@@ -45,36 +45,37 @@ _here = _Here()
 
 
 class Grant:
-    """Something that is held: a lock, a permit. Goes with `with`, or with `release`."""
+    """A lock or permit that is held. Released by leaving `with`, or by `release`."""
 
     __slots__ = ("_below", "_holding", "name", "released", "token")
 
     def __init__(self, name: str, holding: Holding) -> None:
         self.name = name
         self.token = holding.token
-        """Strictly increases for a name; give it to the protected side, which refuses a smaller one."""
+        """Fencing token: strictly increases for a name. Pass it to the protected resource, which refuses a smaller
+        one."""
         self._holding = holding
         self.released = False
-        self._below: Self | None = None  # what the same thread holds through the same object, and got earlier
+        self._below: Self | None = None  # what the same thread acquired earlier through the same object
 
     @property
     def lost(self) -> bool:
-        """Whether it is gone although it was not released."""
+        """True if ownership ended before `release()` was called."""
         return not self.released and self._holding.why_lost() is not None
 
     def check(self) -> None:
-        """Raise `OwnershipLost` if it is no longer held."""
+        """Raise `OwnershipLost` if it is not held any more."""
         if (why := self._holding.why_lost()) is not None:
             raise OwnershipLost(
                 f"{self.name!r} (token {self.token}) is no longer held: {why}",
-                hint="stop writing; whatever is fenced refuses this token from now on",
+                hint="stop writing; a fenced resource refuses this token from now on",
             )
 
     def release(self) -> None:
-        """Let go; the next in line is woken. Doing it twice is harmless."""
+        """Release; the next waiter is granted. Calling it twice is harmless."""
         try:
             self._holding.release()
-        except BaseException:  # an interrupt: what it has cut short is completed
+        except BaseException:  # an interrupt: complete what it has cut short
             self._holding.release()
             raise
         finally:
@@ -91,17 +92,17 @@ class Grant:
 
 
 class Leadership(Grant):
-    """A term of office."""
+    """A leadership that is held: one term of office."""
 
     __slots__ = ()
 
     @property
     def term(self) -> int:
-        """Strictly increases for an election; at most one leader has it."""
+        """Strictly increases for an election; at most one leader has each."""
         return self.token
 
     def resign(self) -> None:
-        """Step down; another candidate is elected at once."""
+        """Resign; another candidate is elected at once."""
         self.release()
 
     def transfer(self, to: str) -> int:
@@ -115,7 +116,7 @@ class Leadership(Grant):
 
 
 class Lock:
-    """A lock, or a permit, that can be asked for again and again; each thread has its own grant."""
+    """A lock or semaphore that can be acquired again and again; each thread has its own grant."""
 
     _grant_type: type[Grant] = Grant
 
@@ -133,7 +134,8 @@ class Lock:
         return self._request.name
 
     def acquire(self, timeout: float | OwnTimeout | None = OWN_TIMEOUT) -> Grant:
-        """Wait for one's turn. `LockTimeout` when the time is over, and then nothing is left behind."""
+        """Wait until granted. `LockTimeout` if the time is over; the request has left the queue then. None: no
+        limit."""
         seconds = self._timeout if timeout is OWN_TIMEOUT else check_timeout(timeout)
         owner = _here.owner
         holding, grant = self._engine.acquire(self._request, owner, seconds, self._progress), None
@@ -141,21 +143,21 @@ class Lock:
             grant = self._grant_type(self._request.name, holding)
             self._grants.push(owner, grant)
             return grant
-        except BaseException:  # an interrupt: nobody will know of the grant
+        except BaseException:  # an interrupt: the caller never gets the grant
             holding.release()
             if grant is not None:
                 grant.released = True
             raise
 
     def try_acquire(self) -> Grant | None:
-        """The grant if it can be had at once, else nothing."""
+        """The grant if it is free now, else None."""
         try:
             return self.acquire(0)
         except (LockTimeout, AlreadyHeld):
             return None
 
     def release(self) -> None:
-        """Let go of what this thread holds through this object."""
+        """Release what this thread holds through this object."""
         owner = _here.owner
         grant = self._grants.newest(owner)
         if grant is None:
@@ -173,7 +175,7 @@ class Lock:
                 grant._holding.release()
                 grant.released = True
                 self._grants.tidy(owner)
-        except BaseException:  # an interrupt: what it has cut short is completed
+        except BaseException:  # an interrupt: complete what it has cut short
             grant = grant or self._grants.newest(owner)
             if grant is not None:
                 grant.release()
@@ -186,7 +188,7 @@ class Lock:
 
 
 class Election(Lock):
-    """A candidacy: entering waits until elected."""
+    """A candidacy: `with` waits until elected."""
 
     _grant_type = Leadership
     __slots__ = ()
@@ -198,7 +200,7 @@ class Election(Lock):
     __enter__ = acquire
 
     def observe(self, seconds: float | None = None) -> Iterator[Leader | None]:
-        """The leader now, and each change; ends after so many seconds without one."""
+        """Yield the leader now, then each change; end after `seconds` without a change."""
         return self._engine.observe(self.name, seconds)
 
 
@@ -224,18 +226,18 @@ class Client:
         on_wait: Progress | None = None,
         grace: float = 0,
     ) -> Lock:
-        """A lock; `shared` for readers. `timeout` bounds the wait, `on_wait` hears of the place in the queue,
-        `grace` is what a forced release gives the holder before others may pass."""
+        """A lock, exclusive or `shared`. `timeout` bounds the wait, `on_wait` is called with the position in the queue,
+        `grace` is how long a forced release waits for the holder before others are granted."""
         if lease is not None:
             check_lease(lease)
         return Lock(self.engine, lock_request(name, shared, label, grace), timeout, on_wait)
 
     def read_lock(self, name: str, *, timeout: float | None = None, on_wait: Progress | None = None) -> Lock:
-        """Many readers, or one writer; first come, first served, so neither starves."""
+        """A shared lock, for readers. First come, first served: neither readers nor writers starve."""
         return self.lock(name, timeout=timeout, shared=True, on_wait=on_wait)
 
     def write_lock(self, name: str, *, timeout: float | None = None, on_wait: Progress | None = None) -> Lock:
-        """The writer's side; the same as `lock`."""
+        """An exclusive lock, for writers; like `lock`."""
         return self.lock(name, timeout=timeout, on_wait=on_wait)
 
     def semaphore(
@@ -248,7 +250,7 @@ class Client:
         on_wait: Progress | None = None,
         grace: float = 0,
     ) -> Lock:
-        """At most `limit` inside at once. All users must name the same limit."""
+        """A semaphore: at most `limit` holders at once. All users must name the same limit."""
         return Lock(self.engine, semaphore_request(name, limit, label=label, grace=grace), timeout, on_wait)
 
     def election(
@@ -267,9 +269,9 @@ class Client:
 
     @contextmanager
     def lock_all(self, names: Sequence[str], *, timeout: float | None = None) -> Iterator[dict[str, Grant]]:
-        """Several locks, in one canonical order so that no two callers can wait for each other; all or nothing."""
+        """Several locks, all or none. They are acquired in sorted order, so that no two callers wait for each other."""
         if isinstance(names, str):
-            raise Misuse(f"lock_all wants several names, found the text {names!r}", hint=f"for one: lock({names!r})")
+            raise Misuse(f"lock_all takes several names, found the text {names!r}", hint=f"for one: lock({names!r})")
         ordered = sorted({check_name(name) for name in names})
         if len(ordered) != len(names):
             raise Misuse(f"lock_all got a name twice: {', '.join(sorted(names))}")
@@ -278,19 +280,19 @@ class Client:
             yield {name: stack.enter_context(self.lock(name).acquire(clock.left())) for name in ordered}
 
     def inspect(self, name: str, kind: Kind = "lock") -> Inspection:
-        """Holders, queue, waits and forced releases of a name."""
+        """Holders, queue and forced releases of a name."""
         return self.engine.inspect(check_name(name), check_kind(kind))
 
     def locks(self, prefix: str = "", kind: Kind = "lock") -> list[str]:
-        """The names in use, or once used, that begin so."""
+        """Names in use, or once used, that begin with the prefix."""
         return self.engine.names(prefix, kind)
 
     def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:
-        """Take it from its holders by force: recorded, and told to them first. Nothing if nobody holds it."""
+        """Take a name from its holders by force: recorded, and told to them first. None if nobody holds it."""
         return self.engine.break_lock(check_name(name), check_reason(reason), check_kind(kind))
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Release everything and close."""
         self.engine.close()
 
     def __enter__(self) -> Self:
@@ -304,7 +306,7 @@ class Client:
 
 
 class _Clock:
-    """One timeout over several steps."""
+    """One timeout over several waits."""
 
     def __init__(self, seconds: float | None) -> None:
         self._end = None if check_timeout(seconds) is None else monotonic() + (seconds or 0)
@@ -314,7 +316,7 @@ class _Clock:
 
 
 def connect(url: str | None = None) -> Client:
-    """A client of the engine at the URL; by default that of `VEZ_URL`, or the files of this machine."""
+    """A client of the engine at the URL; by default `VEZ_URL`, or the files of this machine."""
     return Client(open_engine(url))
 
 
@@ -322,7 +324,7 @@ _default: Client | None = None
 
 
 def lock(name: str, *, timeout: float | None = None, shared: bool = False, on_wait: Progress | None = None) -> Lock:
-    """A lock of the default engine, which is looked up once: `VEZ_URL`, or the files of this machine."""
+    """A lock of the default engine, which is opened once: `VEZ_URL`, or the files of this machine."""
     global _default
     if _default is None:
         _default = connect()

@@ -1,8 +1,8 @@
-"""Grants: what is held through one lock object, by owner, the newest first to go.
+"""Grants: what is held through one lock object, by owner; the newest is released first.
 
-One owner may hold several permits of a semaphore through one object, and many threads may share it. An owner's entry is
-written by that owner only, and taken out by others only when it is gone for good; so there is no mutex, for which a
-hand-over would wait.
+One owner may hold several permits of a semaphore through one object, and many threads may share the object. An owner's
+entry is written by that owner only, and removed by others only when the owner has ended. So there is no mutex for which
+a hand-over would wait (docs/decisions/interpreter-lock.md).
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Protocol, Self, TypeVar
 from vez.engines.owners import Owner, gone
 
 REMEMBERED = 32
-"""Owners that an object keeps before it sorts out those that are gone."""
+"""Owners that an object remembers before it removes those that have ended."""
 
 
 class Released(Protocol):
-    """What knows whether it was released, and what the same owner had before it."""
+    """A grant that knows whether it was released, and the earlier grant of the same owner."""
 
     released: bool
     _below: Self | None
@@ -26,12 +26,12 @@ G = TypeVar("G", bound=Released)
 
 
 class Grants(dict[int, G]):
-    """The grants of one lock object: to the number of each owner its newest."""
+    """The newest grant of each owner, by the owner's number."""
 
     __slots__ = ()
 
     def push(self, owner: Owner, grant: G) -> None:
-        """The owner holds this from now on."""
+        """Add a grant of the owner."""
         if len(self) > REMEMBERED:
             for number in list(self):
                 if gone(number):
@@ -41,7 +41,7 @@ class Grants(dict[int, G]):
             self[owner.number] = grant
 
     def newest(self, owner: Owner) -> G | None:
-        """The newest that the owner has not released yet. It stays until it is: an interrupt must not lose it."""
+        """The newest grant that the owner has not released. It is kept until then: an interrupt must not lose it."""
         grant = self.get(owner.number)
         while grant is not None and grant.released:
             grant = grant._below
@@ -52,7 +52,7 @@ class Grants(dict[int, G]):
         return any(not grant.released for grant in list(self.values()))
 
     def tidy(self, owner: Owner) -> None:
-        """Forget what the owner has released."""
+        """Remove what the owner has released."""
         grant = self.newest(owner)
         if grant is None:
             self.pop(owner.number, None)

@@ -1,4 +1,4 @@
-"""What a client asks an engine for: checked once, the same for sync and async clients."""
+"""Requests: what a client asks an engine for, checked the same way for sync and async clients."""
 
 from __future__ import annotations
 
@@ -25,40 +25,40 @@ class OwnTimeout(Enum):
 
 OWN_TIMEOUT = OwnTimeout.OWN
 MAX_LIMIT = 1000
-"""Permits of a semaphore; counting them is linear on the engine of one machine."""
+"""Largest limit of a semaphore; the file engine counts permits one by one."""
 MAX_REASON = 1000
-"""Characters of the reason for a forced release."""
+"""Largest reason of a forced release, in characters."""
 
 
 @lru_cache(maxsize=4096)
 def lock_request(name: str, shared: bool, label: str | None, grace: float) -> Request:
-    """A lock, exclusive or shared."""
+    """A request for a lock, exclusive or shared."""
     return Request(check_name(name), "lock", shared, 1, 0, _grace(grace), _label(label))
 
 
 def semaphore_request(name: str, limit: int, *, label: str | None, grace: float) -> Request:
-    """A permit of a semaphore."""
+    """A request for a permit of a semaphore."""
     if not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
         raise Misuse(f"a semaphore's limit is a number from 1 to {MAX_LIMIT}, found {limit!r}")
     return Request(check_name(name), "semaphore", False, limit, 0, _grace(grace), _label(label))
 
 
 def election_request(name: str, weight: int, *, label: str | None, grace: float) -> Request:
-    """A candidacy."""
+    """A request to stand in an election."""
     if not isinstance(weight, int) or abs(weight) >= 2**31:
         raise Misuse(f"a weight is a whole number of at most 31 bits, found {weight!r}")
     return Request(check_name(name), "election", False, 1, weight, _grace(grace), _label(label))
 
 
 def check_timeout(timeout: float | None) -> float | None:
-    """Seconds, or nothing for as long as it takes."""
+    """Seconds, or None for no limit."""
     if timeout is not None and (not isinstance(timeout, int | float) or not timeout >= 0):
-        raise Misuse(f"a timeout is a number of seconds from 0 on, found {timeout!r}", hint="None waits without end")
+        raise Misuse(f"a timeout is a number of seconds, 0 or more, found {timeout!r}", hint="None waits without limit")
     return timeout
 
 
 def check_lease(lease: float | None) -> None:
-    """Seconds. Engines of one machine need none: the kernel tells at once when a holder dies."""
+    """Check a lease in seconds. Engines of one machine ignore it: the kernel frees the locks of the dead at once."""
     if lease is not None and not lease > 0:
         raise Misuse(f"a lease is a number of seconds above 0, found {lease!r}")
 
@@ -70,7 +70,7 @@ def _grace(seconds: float) -> int:
 
 
 def _label(label: str | None) -> str:
-    """Shown to others on their terminals, so without anything that a terminal would obey."""
+    """A label is printed on the terminals of others, so control characters are replaced."""
     if label is None:
         return _program
     if not isinstance(label, str) or len(label.encode(errors="replace")) > MAX_LABEL:
@@ -79,20 +79,20 @@ def _label(label: str | None) -> str:
 
 
 def default_label() -> str:
-    """The host and the process; of a long name of a host the beginning."""
+    """Host and process number; a long host name is cut."""
     process = f":{os.getpid()}"
     return host_name()[: MAX_LABEL - len(process)] + process
 
 
 def check_reason(reason: str) -> str:
-    """Why something is taken by force; shown to others on their terminals, and written down."""
+    """The reason of a forced release, which is recorded and printed on the terminals of others."""
     if not isinstance(reason, str) or len(reason) > MAX_REASON:
         raise Misuse(f"a reason is a text of at most {MAX_REASON} characters, found {reason!r:.60}")
     return _harmless(reason)
 
 
 def check_kind(kind: Kind) -> Kind:
-    """One of the three kinds of names."""
+    """The kind, if it is one of the three; else `Misuse`."""
     if kind not in get_args(Kind):
         raise Misuse(f"there is no kind {kind!r}", hint=f"one of {', '.join(get_args(Kind))}")
     return kind
@@ -103,7 +103,7 @@ def _harmless(text: str) -> str:
 
 
 def _program_name() -> str:
-    """The label of one who gives none; of a long name the beginning."""
+    """The default label: the program's name; a long one is cut."""
     name = os.path.basename(sys.argv[0]) if sys.argv and sys.argv[0] not in ("", "-c", "-m") else "python"
     return _harmless(name).encode(errors="replace")[:MAX_LABEL].decode(errors="ignore")
 

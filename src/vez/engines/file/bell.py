@@ -1,7 +1,7 @@
-"""Bells: how a waiter is woken. A ring is a hint and may be lost; the byte locks are the truth.
+"""Bells: how a waiter is woken. A ring is a hint and may be lost; the byte locks decide.
 
-A bell is a datagram socket in the kernel's abstract namespace: it leaves no file behind, and vanishes with its
-process. Whoever knows its number may ring it, and all that a false ring does is to make a waiter look again.
+A bell is a datagram socket in the kernel's abstract namespace: it leaves no file behind, and vanishes with its process.
+Any process of the machine can ring it; a false ring only makes a waiter check again.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from vez.engines import handles
 _TICKET = struct.Struct("<Q")
 _ADDRESS = b"\0vez-"
 POLL_MS = 5
-"""Milliseconds in which a turn is soon: for so long a thread waits on its bell alone, which is the shortest sleep, and
-only then on the ends of processes too. So the end of a process is noticed at most so much later."""
+"""Milliseconds for which a thread sleeps on its bell alone, which is the shortest sleep, before it also watches for the
+end of processes. So the end of a process is noticed at most this much later."""
 QUEUE_LENGTH = 10
-"""How many rings the kernel keeps for a bell (net.unix.max_dgram_qlen); those beyond it are lost."""
+"""Rings that the kernel keeps for a bell (net.unix.max_dgram_qlen); further ones are lost."""
 _WATCHED = 64
-"""Processes whose end a thread or loop may watch at once; a descriptor each."""
+"""Most processes whose end a thread or event loop watches at once; each needs a descriptor."""
 
 
 _NOBODY: frozenset[int] = frozenset()
 
 
 class _Closing:
-    """Closes itself when nobody knows it any more."""
+    """Closes itself when it is collected."""
 
     def close(self) -> None:
-        """Give up what is open."""
+        """Close what is open."""
         raise NotImplementedError
 
     def __del__(self) -> None:
-        try:  # noqa: SIM105  at the interpreter's end nothing is left to suppress or to close with
+        try:  # noqa: SIM105  at exit `contextlib` may be gone
             self.close()
         except Exception:  # noqa: S110
             pass
@@ -62,17 +62,17 @@ class Bell(_Closing):
         self.pending = False
 
     def fileno(self) -> int:
-        """For poll and event loops."""
+        """The descriptor, for poll and event loops."""
         return self.socket.fileno()
 
     def take(self) -> None:
-        """Take the oldest ring. Should there be another, the next sleep ends at once."""
+        """Read the oldest ring. If there is another, the next sleep ends at once."""
         self.pending = False
         with contextlib.suppress(OSError):
             self.socket.recv(16)
 
     def heard(self) -> list[int]:
-        """Take all rings that have come: the tickets for which they were meant."""
+        """Read all rings; the tickets for which they were meant."""
         tickets = []
         try:
             while True:
@@ -83,20 +83,20 @@ class Bell(_Closing):
             return tickets
 
     def close(self) -> None:
-        """Nobody listens any more."""
+        """Close the socket."""
         if self.generation == handles.generation:
             handles.close_socket(self.socket)
 
 
 class Ringer:
-    """The sending side, one for the process: who leaves a client that was closed still rings."""
+    """The sending side, one for the process: a release after the client was closed still rings."""
 
     def __init__(self) -> None:
         self.generation = handles.generation
         self.socket = handles.open_socket()
 
     def ring(self, number: bytes, ticket: int) -> None:
-        """Wake whoever waits with this ticket. A full or vanished bell does not matter."""
+        """Ring the bell with this number for a ticket. A bell that is full or gone is ignored: rings are hints."""
         try:
             self.socket.sendto(_TICKET.pack(ticket), _ADDRESS + number)
         except OSError:
@@ -107,7 +107,7 @@ _ringer: Ringer | None = None
 
 
 def the_ringer() -> Ringer:
-    """The one of this process; a forked child gets its own."""
+    """The ringer of this process; a forked child gets its own."""
     global _ringer
     with handles.gate:
         if _ringer is None or _ringer.generation != handles.generation:
@@ -116,15 +116,15 @@ def the_ringer() -> Ringer:
 
 
 class Watch(_Closing):
-    """Descriptors that tell the end of other processes, kept for the next wait."""
+    """Descriptors (pidfd) that report the end of other processes, kept for the next wait."""
 
     def __init__(self) -> None:
         self._known: OrderedDict[int, int] = OrderedDict()
         self.generation = handles.generation
 
     def of(self, process: int) -> int | None:
-        """A descriptor that becomes readable when the process ends; nothing if it cannot be had (a process of
-        another namespace, or gone already)."""
+        """A descriptor that becomes readable when the process ends; None if it cannot be opened, because the process is
+        of another namespace or has ended already."""
         known = self._known.get(process)
         if known is not None:
             self._known.move_to_end(process)
@@ -139,19 +139,19 @@ class Watch(_Closing):
         return made
 
     def forget(self, process: int) -> None:
-        """The process has ended, or its number means another by now."""
+        """Close the descriptor of a process: it has ended, or its number is another's by now."""
         if (known := self._known.pop(process, None)) is not None:
             handles.close_handle(known)
 
     def close(self) -> None:
-        """Forget all."""
+        """Close all descriptors."""
         while self._known and self.generation == handles.generation:
             handles.close_handle(self._known.popitem()[1])
 
 
 class Ear(threading.local):
-    """What one thread sleeps on: its bell, and the ends of the processes for which it has waited of late. Made at the
-    first wait, gone with the thread. The end of any of them may end a sleep; looking once too often is harmless."""
+    """What one thread sleeps on: its bell, and the ends of the processes that it has waited for recently. Made at the
+    first wait, closed with the thread. The end of any of them may end a sleep: a needless check is harmless."""
 
     def __init__(self) -> None:
         self.generation = -1
@@ -166,8 +166,8 @@ class Ear(threading.local):
         return self.bell
 
     def listen(self, processes: Sequence[int], seconds: float) -> frozenset[int]:
-        """Sleep until the bell rings, one of the processes ends, or the time is over. Those that ended, or cannot be
-        watched."""
+        """Sleep until the bell rings, one of the processes ends, or the time is over; the processes that ended or
+        cannot be watched."""
         known = self._sleep.known
         for process in processes:
             if process not in known and not self._watch(process):
@@ -188,7 +188,7 @@ class Ear(threading.local):
     def _watch(self, process: int) -> bool:
         try:
             descriptor = handles.open_pidfd(process)
-        except OSError:  # gone already, or we may open no more
+        except OSError:  # it has ended already, or the limit of open files is reached
             return False
         self._sleep.known[process] = descriptor
         self._sleep.epoll.register(descriptor, select.EPOLLIN)
@@ -203,11 +203,11 @@ class Ear(threading.local):
 
 
 class _Sleep:
-    """An epoll that is closed when its thread is gone, with what is registered there."""
+    """An epoll object that is closed with its thread, and what is registered there."""
 
     def __init__(self) -> None:
         self.epoll = handles.open_epoll()
-        self.known: OrderedDict[int, int] = OrderedDict()  # process -> the descriptor that tells its end
+        self.known: OrderedDict[int, int] = OrderedDict()  # process -> the descriptor that reports its end
         self.generation = handles.generation
 
     def __del__(self) -> None:

@@ -1,8 +1,8 @@
-"""Forced release: recorded, told to the holder first, and only then of effect for the others.
+"""Forced release: recorded first, then told to the holder, and only then are others granted.
 
-Nobody can unlock the byte of another process, so a break does not try: it declares all tickets up to the newest
-holder's void. `revoked` is what holders look at, `broken` is what waiters look at; between the two the holder has
-the grace that it asked for when it came, for example to end a child process.
+No process can unlock the byte of another, so a break declares all tickets up to the newest holder's void. Holders look
+at `revoked`, waiters look at `broken`; between the two writes the holder has the grace that it asked for, for example
+to end a child process.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MAX_BYTES = 1 << 20
 
 
 def break_lock(engine: FileEngine, name: str, reason: str, kind: Kind) -> Break | None:
-    """Take it from its holders; nothing when there are none."""
+    """Take a name from its holders; the record, or None if nobody holds it."""
     if not engine.exists(kind, name):
         return None
     file, handle = engine.opened(kind, name)
@@ -45,7 +45,7 @@ def break_lock(engine: FileEngine, name: str, reason: str, kind: Kind) -> Break 
         try:
             holders, record = _revoke(engine, file, handle, reason, kind)
         except Gone:
-            return None  # nobody can hold what is no longer there
+            return None  # nobody can hold a name whose file was removed
         if record is None:
             return None
         for slot in holders:
@@ -70,7 +70,7 @@ def _tokens(file: TicketFile, kind: Kind, holders: list[Slot]) -> tuple[int, ...
 def _revoke(
     engine: FileEngine, file: TicketFile, handle: int, reason: str, kind: Kind
 ) -> tuple[list[Slot], Break | None]:
-    """Write the break down, then tell the holders: from now on `check` raises. A break without a record must not be."""
+    """Record the break, then tell the holders: from now on `check` raises. There must be no break without a record."""
     with doorway(handle, file.where):
         _, broken = file.look(handle)
         living = [s for _, s in file.living(handle) if s.ticket >= broken]
@@ -89,7 +89,7 @@ def _revoke(
 
 
 def _entitled(living: list[Slot], limit: int) -> list[Slot]:
-    """Those inside; or, if nobody is, those whose turn has come and who have not noticed: one that is paused would
+    """The holders; if there are none, the waiters whose turn has come and who have not noticed: a paused one would
     block all others just as well."""
     inside = [slot for slot in living if slot.state == HELD]
     waiting = [slot for slot in living if slot.state == WAITING]
@@ -101,13 +101,13 @@ def _entitled(living: list[Slot], limit: int) -> list[Slot]:
 
 
 def _wait_for(file: TicketFile, handle: int, holders: list[Slot]) -> None:
-    """Give each holder the grace that it asked for, unless it is gone and only what it has started keeps its byte."""
+    """Wait for the grace of the holders, except those that have ended and whose byte only a child keeps locked."""
     grace = max(slot.grace_ms for slot in holders)
     give_grace(grace, lambda: not any(alive(handle, slot.ticket) and not ended(slot) for slot in holders))
 
 
 def _void(file: TicketFile, handle: int, below: int) -> None:
-    """From now on the others may pass."""
+    """Declare the tickets below void: from now on others are granted."""
     with doorway(handle, file.where):
         _, broken = file.look(handle)
         store(file.map, BROKEN_AT, BROKEN.pack(max(broken, below)))
@@ -124,9 +124,9 @@ def _write(engine: FileEngine, record: Break) -> None:
 
 
 def _refuse_irregular(handle: int) -> None:
-    """A pipe in the place of the records would be waited for."""
+    """Raise `OSError` if it is not a regular file: opening a pipe in its place would block."""
     if not stat.S_ISREG(os.fstat(handle).st_mode):
-        raise OSError(errno.EINVAL, "it is no regular file")
+        raise OSError(errno.EINVAL, "it is not a regular file")
 
 
 def _append(engine: FileEngine, record: Break) -> None:
@@ -145,7 +145,7 @@ def _append(engine: FileEngine, record: Break) -> None:
 
 
 def records(engine: FileEngine) -> list[Break]:
-    """All forced releases that are remembered, the oldest first; a line that was cut by a crash is passed over."""
+    """All recorded forced releases, the oldest first; a line that a crash cut short is skipped."""
     return [record for name in (RECORDS + ".old", RECORDS) for record in _read(engine, name)]
 
 

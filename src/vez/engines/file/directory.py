@@ -1,7 +1,7 @@
 """The directory of the file engine: which one, and whether it can be trusted.
 
 A directory that others may write to, or one on a file system whose locks are not this kernel's, would break the
-promises silently; so it is refused loudly.
+promises silently. So it is refused with an error.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ NETWORK_FILE_SYSTEMS = {
     0x20030528: "OrangeFS",
     0x786F4256: "VirtualBox shared folder",
 }
-"""The magic numbers of statfs(2). On these a lock may be unknown to other machines, or outlive a crash; FUSE is
-among them because nobody can tell what is behind it."""
+"""The magic numbers of statfs(2). On these a lock may be unknown to other machines, or outlive a crash. FUSE is among
+them because it does not tell what is behind it."""
 
 
 def directory_of(url: str) -> Path:
@@ -69,7 +69,7 @@ def directory_of(url: str) -> Path:
 
 
 def open_directory(path: Path) -> int:
-    """A descriptor of the directory, made if need be, after every check."""
+    """Check the directory, which is created if it does not exist; a descriptor of it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with contextlib.suppress(FileExistsError):
@@ -77,7 +77,7 @@ def open_directory(path: Path) -> int:
         descriptor = handles.open_handle(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError as error:
         there = error.errno in (errno.EEXIST, errno.ENOTDIR, errno.ELOOP)
-        what = "is a symbolic link or no directory" if there else error.strerror
+        what = "is a symbolic link or not a directory" if there else error.strerror
         raise EngineUnavailable(
             f"cannot use {path}: {what}", hint="name a directory of your own in VEZ_DIR or file:///path"
         ) from error
@@ -108,7 +108,7 @@ def _check(descriptor: int, path: Path) -> None:
 
 
 def refuse_network(magic: int, path: Path) -> None:
-    """Raise if the magic number is one of a file system whose locks this kernel does not own."""
+    """Raise if this is the magic number of a file system whose locks are not this kernel's."""
     if (name := NETWORK_FILE_SYSTEMS.get(magic)) is not None:
         raise EngineUnavailable(
             f"{path} is on {name}, and the file engine needs a file system of this machine",
@@ -117,7 +117,7 @@ def refuse_network(magic: int, path: Path) -> None:
 
 
 def file_system(descriptor: int) -> int:
-    """The magic number of the file system, from fstatfs(2); Python's statvfs does not tell it."""
+    """The magic number of the file system, from fstatfs(2); Python's statvfs does not have it."""
     buffer = (ctypes.c_long * 64)()  # struct statfs has 120 bytes; its first word is f_type
     library = ctypes.CDLL(None, use_errno=True)
     if library.fstatfs(descriptor, ctypes.byref(buffer)) != 0:

@@ -1,4 +1,5 @@
-"""LoopEar: what an event loop listens with: one bell and the ends of processes, for all waiters and holders in it."""
+"""LoopEar: what an event loop sleeps on: one bell and the ends of processes, for all waiters and holders in the
+loop."""
 
 from __future__ import annotations
 
@@ -9,31 +10,31 @@ from vez.engines import handles
 from vez.engines.file.bell import QUEUE_LENGTH, Bell, Watch
 
 HOLDER_NET = 1.0
-"""Seconds after which the holders of a loop look whether they have lost what they hold, should nobody have rung."""
+"""Fallback poll interval, in seconds, at which the holders of a loop check whether they have lost what they hold."""
 
 
 class LoopEar:
-    """One for an event loop and an engine."""
+    """One for each event loop and engine."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self.loop = loop
         self.generation = handles.generation
         self.bell = Bell()
         self.watch = Watch()
-        # Two names may have drawn the same number: a ring wakes both, and a false ring is harmless.
+        # Two names may have issued the same ticket: a ring wakes both, and a false ring is harmless.
         self._sleepers: dict[int, list[asyncio.Future[None]]] = {}
         self._called: dict[int, dict[object, Callable[[], None]]] = {}
         self._watching: dict[int, tuple[int, set[int]]] = {}  # process -> its descriptor, tickets that watch it
-        self._timer: asyncio.TimerHandle | None = None  # there while somebody holds something
+        self._timer: asyncio.TimerHandle | None = None  # set while somebody holds something
         loop.add_reader(self.bell.fileno(), self._rung)
 
     def open(self) -> Bell:
-        """The bell, as for threads."""
+        """The bell, as `Ear.open` for threads."""
         return self.bell
 
     async def listen(self, ticket: int, processes: Iterable[int], seconds: float) -> frozenset[int]:
-        """Sleep until our ticket is rung, one of the processes ends, or the time is over. Those that ended or cannot be
-        watched."""
+        """Sleep until the ticket is rung, one of the processes ends, or the time is over; the processes that ended or
+        cannot be watched."""
         sleeper = self.loop.create_future()
         self._sleepers.setdefault(ticket, []).append(sleeper)
         processes = list(processes)
@@ -54,20 +55,20 @@ class LoopEar:
         return ended
 
     def on_ring(self, ticket: int, holder: object, call: Callable[[], None]) -> None:
-        """Call when the ticket is rung: its holding may be lost."""
+        """Call `call` when the ticket is rung: its holding may be lost."""
         self._called.setdefault(ticket, {})[holder] = call
         if self._timer is None:
             self._timer = self.loop.call_later(HOLDER_NET, self._look)
 
     def _look(self) -> None:
-        """Holders look by themselves now and then: nobody rings when a file is removed or cut."""
+        """Poll for losses: nobody rings when a file is removed or truncated."""
         self._timer = self.loop.call_later(HOLDER_NET, self._look) if self._called else None
         for calls in list(self._called.values()):
             for call in list(calls.values()):
                 call()
 
     def forget(self, ticket: int, holder: object) -> None:
-        """The holding is no longer ours."""
+        """Undo `on_ring`."""
         if ticket in self._called:
             self._called[ticket].pop(holder, None)
             if not self._called[ticket]:
@@ -91,7 +92,7 @@ class LoopEar:
 
     def _rung(self) -> None:
         tickets = self.bell.heard()
-        if len(tickets) >= QUEUE_LENGTH:  # some were lost: whoever listens here looks for itself
+        if len(tickets) >= QUEUE_LENGTH:  # some were lost: wake everybody who listens here
             tickets = sorted({*self._called, *self._sleepers})
         for ticket in tickets:
             for call in list(self._called.get(ticket, {}).values()):

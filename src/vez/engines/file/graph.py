@@ -1,9 +1,9 @@
 """Deadlocks among several locks: the wait-for graph, read from the slots of all names of a directory.
 
-Only one who holds something can close a cycle by waiting. Before such a one waits it writes, into the slot of
-everything that it holds, for what; then it looks whether the holders of that wait, over any number of steps, for
-something of its own. Both happen under one lock of the directory, so of two who close a cycle together exactly one
-is refused. Slots of the dead do not count, so nothing needs to be cleaned up after a crash.
+Only an owner that holds something can close a cycle by waiting. Before it waits it writes the name for which it waits
+into the slots of everything that it holds. Then it checks whether the holders of that name wait, over any number of
+steps, for something of its own. Both happen under one lock of the directory, so of two that close a cycle together
+exactly one is refused. Slots of dead tickets do not count, so a crash needs no clean-up.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 _LOCK = ".deadlocks"
 _DEEPEST = 64
-"""Steps after which a chain is no longer followed."""
+"""Longest chain of waits that is followed."""
 
 
 def key_of(kind: str, name: str) -> int:
-    """A name as a slot can carry it."""
+    """A name as eight bytes of a slot."""
     return int.from_bytes(hashlib.sha256(file_name(kind, name).encode()).digest()[:8], "little") | 1
 
 
@@ -45,8 +45,8 @@ class Graph:
         self._names: dict[int, tuple[str, str]] = {}
 
     def refuse_cycle(self, waiting: Ticket, owner: Owner, held: list[FileHolding]) -> bool:
-        """Raise `Deadlock` if this wait would close a cycle; else let others see it. False if somebody else looks this
-        moment, or is paused while looking: ask again."""
+        """Raise `Deadlock` if this wait would close a cycle; else write it down for others. False if another process is
+        checking, or was stopped while checking: ask again."""
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
         try:
             handle = handles.open_handle(_LOCK, flags, directory=self.engine.directory)
@@ -82,8 +82,8 @@ class Graph:
         seen: frozenset[tuple[str, str]],
         at: tuple[TicketFile, int] | None = None,
     ) -> Stuck | None:
-        """Why a name cannot be had as long as the owner waits; nothing if somebody can go on. Who waits for a name that
-        is being asked about on this way cannot, unless there is another way."""
+        """Why a name cannot be granted as long as the owner waits; None if some holder can go on. A holder that waits
+        for a name in `seen` cannot go on by that way."""
         if (kind, name) in seen:
             return Stuck()
         if len(seen) > _DEEPEST:

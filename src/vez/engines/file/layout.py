@@ -1,4 +1,4 @@
-"""Layout: the bytes of one name's file.
+"""Layout: the bytes of the file of one name.
 
     0     magic, next ticket (and its complement), what was broken, the tail of the queue       changes all the time
     80    boot identifier
@@ -7,8 +7,8 @@
     1024  one byte a slot: 1 when taken
     4096  slots of 128 bytes: who holds, who waits
 
-Only the durable records must survive a power loss. Everything else speaks of live processes, or can be derived:
-a next ticket that cannot be trusted is replaced by `reserved`, above everything that was ever issued.
+Only the durable records must survive a power loss. Everything else is about live processes, or can be derived: a next
+ticket that cannot be trusted is replaced by `reserved`, which is above everything that was ever issued.
 """
 
 from __future__ import annotations
@@ -66,24 +66,24 @@ FREE, WAITING, HELD, LEAVING, OBSERVING = 0, 1, 2, 3, 4
 FIRST_CAPACITY = 32
 MAX_CAPACITY = SLOTS_AT - TAKEN_AT
 RANGE = 1 << 20
-"""Tickets reserved with one fsync: some seconds of the fastest use. A reboot skips at most so many."""
+"""Tickets reserved with one fsync: some seconds of the fastest use. A reboot skips at most this many."""
 EPOCH = 1_735_689_600
-"""2025-01-01. A new file starts at the microseconds since then: higher than any ticket that a lost file of the same
-name can have reached, for no machine issues a million a second. Only where files get lost (a temporary directory
-emptied at boot) does the clock matter at all."""
+"""2025-01-01. A new file starts at the number of microseconds since then: above any ticket that a lost file of the same
+name can have issued, since no machine issues a million a second. The clock matters only where files get lost, as in a
+temporary directory that is emptied at boot."""
 
 
 NAMESPACE = os.stat("/proc/self/ns/pid").st_ino & 0xFFFFFFFF if os.path.exists("/proc/self/ns/pid") else 0
-"""In which namespace our process numbers mean something: those of another container cannot be watched."""
+"""The namespace of our process numbers: processes of another container cannot be watched."""
 
 
 def store(shared: mmap, at: int, packed: bytes) -> None:
-    """Write into the map what others may be reading. Not `pack_into`: that first fills the place with zeros, and
-    somebody on another core sees them. A copy of eight bytes is one store."""
+    """Write into the map what others may be reading. Not with `pack_into`, which first fills the place with zeros that
+    a process on another core can see. A copy of eight bytes is one store."""
     shared[at : at + len(packed)] = packed
 
 
-# The same map as numbers of eight and of four bytes: what every turn reads and writes, each in one piece.
+# Indices into the same map seen as numbers of eight and of four bytes, each read and written in one piece.
 NEXT, COMPLEMENT, BROKEN_WORD, REVOKED_WORD = 1, 2, 3, 4
 MEAN_REAL = MEAN_AT // 8
 TAIL_HALF, CAPACITY_HALF = TAIL_AT // 4, CAPACITY_AT // 4
@@ -94,24 +94,24 @@ PID_HALF, NAMESPACE_HALF, SUCCESSOR_HALF = 12, 13, SUCCESSOR_IN_SLOT // 4
 
 
 def size_of(capacity: int) -> int:
-    """The bytes of a file with so many slots."""
+    """Size in bytes of a file with so many slots."""
     return SLOTS_AT + capacity * SLOT_BYTES
 
 
 def now_ticket() -> int:
-    """The lowest ticket for a file without a past."""
+    """The first ticket of a new file."""
     return max(1, int((time.time() - EPOCH) * 1_000_000))
 
 
 @lru_cache(maxsize=1)
 def boot_id() -> bytes:
-    """Which boot of the machine this is."""
+    """Identifier of the current boot of this machine."""
     text = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     return bytes.fromhex(text.replace("-", ""))
 
 
 def identity(kind: str, name: str) -> bytes:
-    """The part that never changes."""
+    """The part that never changes: kind and name, with a checksum."""
     raw = name.encode()
     body = IDENTITY.pack(kind.encode(), len(raw)) + raw
     return body + struct.pack("<I", zlib.crc32(MAGIC + body))
@@ -137,7 +137,7 @@ def newborn(kind: str, name: str) -> bytes:
 
 
 def read_durable(page: bytes, where: str) -> tuple[int, int]:
-    """`reserved` and its sequence, of the newer of the two records that is whole."""
+    """`reserved` and its sequence, of the newest record whose checksum is right."""
     best: tuple[int, int] | None = None
     for place in DURABLE_AT:
         reserved, sequence, checksum = DURABLE.unpack_from(page, place)
@@ -149,7 +149,7 @@ def read_durable(page: bytes, where: str) -> tuple[int, int]:
 
 
 def verify(descriptor: int, kind: str, name: str, where: str) -> None:
-    """Refuse a file that is not what it should be. Read, not mapped: a truncated map would end the process."""
+    """Raise `CorruptState` if the file is damaged. Reads instead of mapping: touching a truncated map is SIGBUS."""
     page = os.pread(descriptor, SLOTS_AT, 0)
     if len(page) < SLOTS_AT:
         raise damaged(where, f"it has {len(page)} bytes, expected {size_of(FIRST_CAPACITY)} or more")
