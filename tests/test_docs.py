@@ -1,7 +1,8 @@
 """What the documentation shows is run: files are written, commands are run, and what they print must be there.
 
 In a page, ```python file=NAME (append) and ```toml file=NAME become files; in ```console (exit=N) blocks every
-`$ ` line is run in the folder of those files, and each line after it must be a part of what it printed.
+`$ ` line is run in the folder of those files, and each line after it must be a part of what it printed. A backslash at
+the end of a line continues the command.
 """
 
 from __future__ import annotations
@@ -25,11 +26,19 @@ def words(text: str) -> str:
     return " ".join(text.split())
 
 
+def for_the_shell(line: str) -> list[str]:
+    """What a shell would not take as part of a word: a reader who copies the command must be able to run it."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+    return [token for token in lexer if token and set(token) <= set("();<>|&")]
+
+
 def run_console(body: str, options: str, folder: Path) -> int:
     wanted = int(found[1]) if (found := re.search(r"exit=(\d+)", options)) else 0
     count = 0
-    for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
+    joined = body.replace("\\\n", " ")  # a command may go on in the next line
+    for part in re.split(r"^\$ ", joined, flags=re.MULTILINE)[1:]:
         line, *expected = part.splitlines()
+        assert not for_the_shell(line), f"quote {for_the_shell(line)} in: $ {line}"
         arguments = shlex.split(line)
         if arguments[0] in ("vez", ".venv/bin/vez"):
             arguments[:1] = [sys.executable, "-m", "vez"]
@@ -71,3 +80,5 @@ def test_the_runner_of_examples_can_fail(tmp_path: Path) -> None:
         run_console("$ vez --version\nvez 99\n", "", tmp_path)
     with pytest.raises(AssertionError):
         run_console("$ vez --version\n", " exit=1", tmp_path)
+    with pytest.raises(AssertionError, match="quote"):
+        run_console("$ vez sim bully --delay uniform(1,2)\n", "", tmp_path)
