@@ -52,7 +52,7 @@ def _names(count: int) -> float:
 def _check(*arguments: str) -> float:
     """Verdicts a second, with the start of Python and the imports."""
     began = time.perf_counter()
-    subprocess.run([sys.executable, "-m", "vez", "check", *arguments, "--json"], check=True, capture_output=True)  # noqa: S603
+    subprocess.run([sys.executable, "-m", "vez", "check", *arguments, "--json"], check=True, capture_output=True)
     return 1 / (time.perf_counter() - began)
 
 
@@ -86,11 +86,11 @@ def _checked_out(revision: str, folder: Path) -> Iterator[Path]:
         yield ROOT
         return
     where = folder / revision.replace("/", "-")
-    subprocess.run(["git", "worktree", "add", "--detach", "--quiet", str(where), revision], cwd=ROOT, check=True)  # noqa: S603, S607
+    subprocess.run(["git", "worktree", "add", "--detach", "--quiet", str(where), revision], cwd=ROOT, check=True)
     try:
         yield where
     finally:
-        subprocess.run(["git", "worktree", "remove", "--force", str(where)], cwd=ROOT, check=True)  # noqa: S603, S607
+        subprocess.run(["git", "worktree", "remove", "--force", str(where)], cwd=ROOT, check=True)
 
 
 def _measured(tree: Path, what: str) -> float:
@@ -98,7 +98,7 @@ def _measured(tree: Path, what: str) -> float:
     environment = {**os.environ, "PYTHONPATH": str(tree / "src")}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # as after an installation: modules are compiled once
     command = [sys.executable, "-m", "tools.revisions", "--measure", what]
-    done = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True)  # noqa: S603
+    done = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True)
     return float(json.loads(done.stdout))
 
 
