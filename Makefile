@@ -1,6 +1,8 @@
 # make demo   a tour in the terminal      make test    everything, as CI runs it
 # make check  lint, types, architecture   make bench   speed and memory, as ratios in one run
 # make hooks  run the checks on each commit
+# make coverage  how much of the package the quicker tests run
+# make test-pythons  the quick tests on every other Python that is found
 # make torture  a long campaign against the default engine (TORTURE_SECONDS=300)
 # make regenerate  every golden and generated file (STEPS='picture goldens': only these)
 PYTHON ?= python3
@@ -9,7 +11,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup hooks demo test check bench torture regenerate clean
+.PHONY: help setup hooks demo test coverage test-pythons check bench torture regenerate clean
 
 help:
 	@sed -n 's/^# make /make /p' Makefile
@@ -38,7 +40,17 @@ check: setup
 test: check
 	@sh tools/install-browser
 	@sh tools/install-servers
-	$(BIN)/python -m pytest
+	@code=0; \
+	echo "in parallel:"; $(BIN)/python -m pytest -n 2 --dist loadgroup -m "not serial" || code=1; \
+	echo "one by one, what measures time or loads the machine:"; $(BIN)/python -m pytest -m serial || code=1; \
+	exit $$code
+
+# Tracing makes the simulator and the checker about three times slower, so this is not part of make test.
+coverage: setup
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow and not serial and not browser" --cov
+
+test-pythons: setup
+	@$(BIN)/python -m tools.pythons
 
 bench: setup
 	$(BIN)/python -m bench
@@ -52,4 +64,4 @@ regenerate: setup
 	$(BIN)/python -m tools.regenerate $(STEPS)
 
 clean:
-	rm -rf $(VENV) build dist demo-out .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) $(VENV)-3.* build dist demo-out .mypy_cache .ruff_cache .pytest_cache .coverage

@@ -11,6 +11,7 @@ import pytest
 
 
 @pytest.mark.slow
+@pytest.mark.serial
 def test_the_demo_ends_as_it_tells(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "vez.demo"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,

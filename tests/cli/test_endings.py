@@ -65,6 +65,7 @@ def wait_for(condition: Callable[[], object], what: str, seconds: float = 30) ->
         time.sleep(0.02)
 
 
+@pytest.mark.serial
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGKILL, -9)])
 def test_no_worker_outlives_a_sweep(number: signal.Signals, code: int) -> None:

@@ -41,6 +41,7 @@ def interrupted(*options: str) -> tuple[int, str, str]:
 
 
 @pytest.mark.slow
+@pytest.mark.serial
 def test_progress_is_shown_and_an_interrupted_run_is_judged(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     code, output, shown = interrupted("--trace", str(path))
@@ -56,6 +57,7 @@ def test_progress_is_shown_and_an_interrupted_run_is_judged(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
+@pytest.mark.serial
 def test_json_says_that_the_run_was_interrupted() -> None:
     code, output, _ = interrupted("--json")
     found = json.loads(output)

@@ -464,6 +464,7 @@ def _unraisable() -> Iterator[None]:
         yield
 
 
+@pytest.mark.serial
 def test_a_timeout_is_kept_though_signals_arrive_all_the_time(home: Path) -> None:
     program = f"""
 import signal, threading, time, vez

@@ -23,6 +23,7 @@ MS = 1_000_000
 
 
 @pytest.mark.slow
+@pytest.mark.serial
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_short_campaign_on_files(tmp_path: Path, seed: int) -> None:
     plan = Plan(url=f"file://{tmp_path}/turns", workers=5, seconds=4, entries=1200, seed=seed)
@@ -35,6 +36,7 @@ def test_a_short_campaign_on_files(tmp_path: Path, seed: int) -> None:
     assert {event.process for event in outcome.trace.events} == set(range(1, 6))
 
 
+@pytest.mark.serial
 def test_the_command_prints_verdicts_and_saves_a_trace_that_show_reads(tmp_path: Path) -> None:
     saved = tmp_path / "run.jsonl"
     command = [
