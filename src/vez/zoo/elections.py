@@ -91,16 +91,16 @@ class Pruner(YoYo):
     wrong = "of several edges that brought the same value all are pruned, not all but one"
 
     def _answer(self, io: Io) -> None:
-        counts = [value for _, value in self.values]
-        doubled = {peer for peer, value in self.values if counts.count(value) > 1}
-        self.values = tuple((peer, value) for peer, value in self.values if peer not in doubled)
+        names = [value.least for value in self.values]
+        doubled = {value.sender for value in self.values if names.count(value.least) > 1}
+        self.values = tuple(value for value in self.values if value.sender not in doubled)
         for peer in sorted(doubled):
             io.send(peer, Up(True, True, self.round))
         if self.values or not doubled:
             super()._answer(io)
         else:
             self.above = frozenset()
-            self.below = frozenset(peer for peer, vote, pruned in self.votes if vote and not pruned)
+            self.below = frozenset(answer.sender for answer in self.answers if answer.yes and not answer.prune)
             if self.below:
                 self._next_round(io)
 

@@ -18,6 +18,8 @@ Deviations:  A process says no upwards if any edge below said no (the seed: if a
 
 from __future__ import annotations
 
+import msgspec
+
 from vez import core
 from vez.core import Assumption, Grid, Io, Message, Property, View
 
@@ -49,6 +51,21 @@ class Elected(Message):
     leader: int
 
 
+class Value(msgspec.Struct, frozen=True):
+    """A Down that has come, and from whom."""
+
+    sender: int
+    least: int
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """An Up that has come, and from whom."""
+
+    sender: int
+    yes: bool
+    prune: bool
+
+
 class YoYo(core.Election):
     """Extinction of sources on a directed acyclic graph."""
 
@@ -62,8 +79,8 @@ class YoYo(core.Election):
     unnamed: frozenset[int] = frozenset()  # neighbours whose name has not come
     above: frozenset[int] = frozenset()  # in-neighbours; none: a source
     below: frozenset[int] = frozenset()  # out-neighbours; none: a sink
-    values: tuple[tuple[int, int], ...] = ()  # (in-neighbour, what it sent down) in this round
-    votes: tuple[tuple[int, bool, bool], ...] = ()  # (out-neighbour, yes, prune) in this round
+    values: tuple[Value, ...] = ()  # what has come down in this round
+    answers: tuple[Answer, ...] = ()  # what has come up in this round
     early: tuple[tuple[int, Down | Up], ...] = ()  # of later rounds, from neighbours that are ahead
     pruned: frozenset[int] = frozenset()  # neighbours whose edge was dropped, for pictures
     suspected: frozenset[int] = frozenset()
@@ -107,7 +124,7 @@ class YoYo(core.Election):
 
     def _next_round(self, io: Io) -> None:
         self.round += 1
-        self.values = self.votes = ()
+        self.values = self.answers = ()
         if not self.above:
             if not self.below:
                 self._announce(io.me, io)  # alone from the beginning
@@ -127,10 +144,10 @@ class YoYo(core.Election):
         if message.round > self.round:
             self.early += ((sender, message),)
             return
-        self.values += ((sender, message.least),)
+        self.values += (Value(sender, message.least),)
         if len(self.values) == len(self.above):
             if self.below:
-                self._send_down(min(value for _, value in self.values), io)
+                self._send_down(min(value.least for value in self.values), io)
             else:
                 self._answer(io)
 
@@ -138,24 +155,27 @@ class YoYo(core.Election):
         if message.round > self.round:
             self.early += ((sender, message),)
             return
-        self.votes += ((sender, message.yes, message.prune),)
-        if len(self.votes) == len(self.below):
+        self.answers += (Answer(sender, message.yes, message.prune),)
+        if len(self.answers) == len(self.below):
             self._answer(io)
 
     def _answer(self, io: Io) -> None:
-        """Turn and drop the edges below as they voted, tell those above, and go into the next round."""
+        """Answer those above, turn and drop edges as the answers say, and go into the next round."""
         was_source = not self.above
-        yes = all(vote or pruned for _, vote, pruned in self.votes)
-        above = {peer for peer, vote, pruned in self.votes if not vote and not pruned}
-        below = {peer for peer, vote, pruned in self.votes if vote and not pruned}
-        kept = {value: peer for peer, value in sorted(self.values, reverse=True)}  # of each value the first
-        is_useless = not above and not below and len(kept) == 1
-        for peer, value in sorted(self.values):
-            prune = kept[value] != peer or is_useless
-            vote = yes and value == min(kept)
-            io.send(peer, Up(vote, prune, self.round))
+        above = {answer.sender for answer in self.answers if not answer.prune and not answer.yes}  # turned round
+        below = {answer.sender for answer in self.answers if not answer.prune and answer.yes}
+        all_below_agree = not above
+        values = sorted(self.values, key=lambda value: value.sender)
+        keepers: dict[int, int] = {}  # for each name the one sender whose edge stays, if several brought it
+        for value in values:
+            keepers.setdefault(value.least, value.sender)
+        is_useless = not above and not below and len(keepers) == 1
+        for value in values:
+            yes = all_below_agree and value.least == min(keepers)
+            prune = is_useless or value.sender != keepers[value.least]
+            io.send(value.sender, Up(yes, prune, self.round))
             if not prune:
-                (above if vote else below).add(peer)
+                (above if yes else below).add(value.sender)
         self.pruned |= (self.above | self.below) - above - below
         self.above, self.below = frozenset(above), frozenset(below)
         if above or below:
