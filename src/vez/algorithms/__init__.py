@@ -1,7 +1,8 @@
 """The catalogue: every algorithm by its name on the command line.
 
-An algorithm is one file of event handlers that imports `vez.core` and nothing else. To add one, write the
-file and name its class here; every command, page and test finds it through `ALGORITHMS`.
+An algorithm is one file of event handlers that imports only `vez.core`; `elected-coordinator`, which contains an
+election of the catalogue, is a folder. To add an algorithm, write the file and list its class here. Every command, page
+and test finds it through `ALGORITHMS`.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ ALGORITHMS: dict[str, type[Process]] = {
 
 
 def find(name: str) -> type[Process]:
-    """The algorithm of that name; an unknown name gets the nearest ones as a hint."""
+    """Return the algorithm of that name; the error for an unknown name suggests similar ones."""
     try:
         return ALGORITHMS[name]
     except KeyError:

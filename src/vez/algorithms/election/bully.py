@@ -1,15 +1,16 @@
-"""Larger identifiers bully smaller ones out of the election.
+"""Processes with larger identifiers push smaller ones out of the election.
 
-Idea:        A candidate asks all larger processes. Any answer silences it, and it waits for a leader to be
-             announced; no answer within the time that an answer can take makes it the leader. A process
-             that is asked by a smaller one answers and becomes a candidate itself.
-Source:      seeds 000, 002 and 004; Garcia-Molina, IEEE TC C-31(1), 1982.
-Assumptions: reliable channels; known bounds, so that silence is proof of death; stopped processes stay so
-             (one that comes back is leader before the old one has heard of it).
-Guarantees:  uniqueness, termination, agreement, and the largest live identifier leads.
-Messages:    Best N-2 (the second largest is told that the largest is dead). Worst N²-N-1 (the smallest
-             starts, the largest is dead; probes to the dead counted).
-Deviations:  Suspected processes are not asked. A leader announced by a smaller process is challenged.
+Idea:        A candidate asks all larger processes. If any answers, it stops being a candidate and waits for the
+             announcement of a leader. If none answers within the time that an answer can take, it is the leader. A
+             process that is asked by a smaller one answers, and becomes a candidate itself.
+Source:      Camargos, Coordenação, "Algoritmo do Brigão (Bully)"; GBC074 slides, "Algoritmo do Brigão"; Resumos LEIC,
+             "Algoritmo Bully" (the version here); Garcia-Molina, IEEE TC C-31(1), 1982.
+Assumptions: reliable channels; known bounds, so that silence proves a crash; a stopped process does not come back (it
+             would lead before the old leader has heard of it).
+Guarantees:  uniqueness, termination, agreement; the largest live identifier leads.
+Messages:    Best case N-2 (the second largest learns that the largest is dead). Worst case N²-N-1 (the smallest starts,
+             the largest is dead; messages to the dead are counted).
+Deviations:  Suspected processes are not asked. A process challenges a leader that is smaller than itself.
 """
 
 from __future__ import annotations
@@ -66,12 +67,12 @@ class Bully(core.Election):
     def on_trust(self, peer: int, io: Io) -> None:
         self.suspected -= {peer}
         if self.leader is not None and peer > self.leader:
-            self._stand(io)  # somebody larger was there all along, beyond a partition perhaps
+            self._stand(io)  # a larger process was alive all the time, perhaps behind a partition
 
     def on_election(self, message: Election, sender: int, io: Io) -> None:
         io.send(sender, Answer())
         if self.state == LEADER:
-            io.send(sender, Coordinator())  # it has not heard
+            io.send(sender, Coordinator())  # it does not know the leader yet
         elif self.state == FOLLOWER:
             self._stand(io)
 
@@ -85,11 +86,11 @@ class Bully(core.Election):
         self._become_leader(io)
 
     def on_timer_coordinator(self, io: Io) -> None:
-        self._stand(io)  # whoever answered has died since
+        self._stand(io)  # the process that answered has died since
 
     def on_coordinator(self, message: Coordinator, sender: int, io: Io) -> None:
         if sender in self.suspected:
-            return  # its last word before it died
+            return  # sent before it died
         if sender < io.me:
             self._stand(io)
             return

@@ -1,15 +1,15 @@
-"""As `bully`, but who has been up longest weighs most, so that a returning process deposes nobody.
+"""As `bully`, but the process that has been up longest wins, so a returning process replaces nobody.
 
-Idea:        A process that comes back asks who is there, takes a birth one later than all of them, and
-             follows their leader. In an election the earliest birth wins, the larger identifier among equals;
-             so the leader is always the heaviest of the living and only its own failure replaces it.
-Source:      seed 000, "Estabilidade": the weight grows with the time of uninterrupted running.
-Assumptions: unique identifiers; reliable channels; known bounds; crashes are noticed by a perfect detector.
+Idea:        A process that comes back asks who is there, takes a birth number one larger than all of theirs, and
+             follows their leader. In an election the smallest birth number wins, and among equals the larger
+             identifier. So the leader is always the oldest live process, and only its own failure replaces it.
+Source:      Camargos, Coordenação, "Estabilidade": the weight of a process grows with the time it has been up.
+Assumptions: unique identifiers; reliable channels; known bounds; a perfect detector notices crashes.
 Guarantees:  uniqueness, termination, agreement, and stability: no new leader unless the old one failed.
-Messages:    As `bully`, except that everybody is asked, for nobody knows the others' births: N-1 Election,
-             an Answer of everybody heavier, N-1 Coordinator. A return costs N-1 Return and N-1 Present.
-Deviations:  The order of births stands for uptime: all uptimes grow at one pace, so only their order counts,
-             and no clock is needed. Nothing is durable: who has forgotten everything is simply young.
+Messages:    As `bully`, but everybody is asked, because nobody knows the birth numbers of the others: N-1 Election, an
+             Answer from every older process, N-1 Coordinator. A return costs N-1 Return and N-1 Present.
+Deviations:  The order of births replaces the uptime: all uptimes grow at the same pace, so only their order counts, and
+             no clock is needed. Nothing is durable: a process that has forgotten everything is simply the youngest.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Return(Message):
 
 
 class Present(Message):
-    """I am, since then, and this is the leader."""
+    """I am here, with this birth number, and this is the leader."""
 
     birth: int
     leader: int | None
@@ -62,7 +62,7 @@ class BullyStable(core.Election):
     answer_ms: Parameter[float] = 4.0  # longer than an Election and its Answer take
     coordinator_ms: Parameter[float] = 8.0  # longer than the answerer's own wait and its announcement
     state: str = FOLLOWER
-    birth: int = 0  # how many generations of living processes were there before; 0 for the founders
+    birth: int = 0  # larger than that of every process that was up when we came back; 0 before a crash
     leader: int | None = None
     suspected: frozenset[int] = frozenset()
 
@@ -74,7 +74,7 @@ class BullyStable(core.Election):
     def on_return(self, message: Return, sender: int, io: Io) -> None:
         if self.state == RETURNING:
             return
-        if sender == self.leader:  # it failed and came back before the detector spoke
+        if sender == self.leader:  # it failed and came back before the detector noticed
             self._stand(io)
         io.send(sender, Present(self.birth, self.leader))
 
@@ -102,7 +102,7 @@ class BullyStable(core.Election):
     def on_trust(self, peer: int, io: Io) -> None:
         self.suspected -= {peer}
         if self.state == LEADER:
-            io.send(peer, Coordinator(self.birth))  # it may follow another, beyond a partition perhaps
+            io.send(peer, Coordinator(self.birth))  # it may follow another leader, perhaps behind a partition
 
     def on_election(self, message: Election, sender: int, io: Io) -> None:
         if self.state == RETURNING or self._is_older(message.birth, sender, io):
@@ -123,11 +123,11 @@ class BullyStable(core.Election):
         self._become_leader(io)
 
     def on_timer_coordinator(self, io: Io) -> None:
-        self._stand(io)  # whoever answered has died since
+        self._stand(io)  # the process that answered has died since
 
     def on_coordinator(self, message: Coordinator, sender: int, io: Io) -> None:
         if sender in self.suspected:
-            return  # its last word before it died
+            return  # sent before it died
         if self.state == RETURNING:
             self.birth = max(self.birth, message.birth + 1)
             self.leader = sender

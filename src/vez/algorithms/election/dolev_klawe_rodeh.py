@@ -1,16 +1,15 @@
-"""Franklin's rounds on a ring of one direction: identifiers move on, so that everybody can look both ways.
+"""Franklin's rounds on a ring of one direction: identifiers move on, so that each can be compared with both neighbours.
 
-Idea:        An active process sends the identifier it holds, and passes on the one that it hears. It then
-             knows what its left neighbour holds and what that one's left neighbour holds, and so stands in
-             the middle neighbour's place: if the middle one is the largest of the three, it takes that
-             identifier over and stays active; otherwise it becomes a relay. An identifier that meets itself
-             is the only one left.
+Idea:        An active process sends the identifier that it holds, and passes on the first one that it receives. It then
+             knows the identifiers of the two nearest active processes on its left, and decides for the nearer one: if
+             the nearer identifier is the largest of the three, the process takes it over and stays active; otherwise it
+             becomes a relay. An identifier that arrives at the process that holds it is the only one left.
 Source:      Dolev, Klawe and Rodeh, J. Algorithms 3(3), 1982; Peterson, TOPLAS 4(4), 1982.
 Assumptions: unique identifiers; reliable FIFO channels; nobody crashes.
-Guarantees:  uniqueness, termination, agreement, and the largest identifier leads.
+Guarantees:  uniqueness, termination, agreement; the largest identifier leads.
 Messages:    2n a phase while several are active, n for the last one: at most 2n⌊log₂ n⌋ + n. Then n to announce.
-Deviations:  The process whose identifier wins leads, not the one where it wins. Who is not asked joins when
-             the first message comes. One election is held.
+Deviations:  The process whose identifier wins leads, not the process that holds it at the end. A process that was not
+             asked joins when the first message arrives. There is one election only.
 """
 
 from __future__ import annotations
@@ -22,19 +21,19 @@ IDLE, ACTIVE, RELAY = "", "active", "relay"
 
 
 class First(Message):
-    """What the sender, or the nearest active one behind it, holds."""
+    """The identifier that the nearest active process on the left holds."""
 
     candidate: int
 
 
 class Second(Message):
-    """What the nearest active one behind that one holds."""
+    """The identifier that the active process to the left of that one holds."""
 
     candidate: int
 
 
 class Elected(Message):
-    """The last identifier, once round."""
+    """The identifier that won, sent once round the ring."""
 
     leader: int
 
@@ -49,8 +48,8 @@ class DolevKlaweRodeh(core.Election):
     best_wins = True
 
     state: str = IDLE
-    held: int = 0  # the identifier for which this process stands; no two active ones hold the same
-    neighbour: int = 0  # what the nearest active one on the left holds; meaningful between First and Second
+    held: int = 0  # the identifier for which this process stands; different for all active processes
+    neighbour: int = 0  # held by the nearest active process on the left; meaningful between First and Second
     leader: int | None = None
 
     def on_elect(self, io: Io) -> None:

@@ -1,16 +1,18 @@
-"""Compare with the nearest active process on both sides; the larger stays, round after round.
+"""Compare with the nearest active process on both sides; only the largest stays active, round after round.
 
-Idea:        Active processes send their identifiers both ways; passive ones pass messages on, so each active
-             one hears of the nearest active on its left and on its right. If either is larger, it becomes
-             passive; if both are smaller, it goes into the next round; if both are itself, it is the only one
-             left, and leads.
-Source:      seeds 000 and 002; Franklin, CACM 25(5), 1982.
+Idea:        Active processes send their identifiers in both directions, and passive ones pass messages on. So each
+             active process receives the identifiers of the nearest active ones on its left and right. If one of them is
+             larger, it becomes passive. If both are smaller, it goes into the next round. If both are its own, it is
+             the only one left, and leads.
+Source:      Camargos, Coordenação, "Algoritmos em Anéis"; GBC074 slides, "Algoritmo de Franklin"; Franklin, CACM 25(5),
+             1982.
 Assumptions: unique identifiers; reliable channels; nobody crashes.
-Guarantees:  uniqueness, termination, agreement, and the largest identifier leads.
-Messages:    2n a round, and of two neighbouring actives at most one survives: at most 2n(⌊log₂ n⌋+1) with the
-             final lap, at least 4n (n ≥ 3). Then n to announce.
-Deviations:  Messages carry their round, so channels need not be FIFO; in the seed a loser announces -p, which
-             nothing needs. Who is not asked joins when the first message comes. One election is held.
+Guarantees:  uniqueness, termination, agreement; the largest identifier leads.
+Messages:    2n a round, and at most one of two neighbouring active processes survives it: at most 2n(⌊log₂ n⌋+1) with
+             the final lap, at least 4n (n ≥ 3). Then n to announce.
+Deviations:  Messages carry their round, so channels need not be FIFO. In Camargos, a loser sends -p; nothing needs it,
+             so it is left out. A process that was not asked joins when the first message arrives. There is one election
+             only.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ from vez.core import Assumption, BidirectionalRing, Io, Message, Property, View
 
 
 class Candidate(Message):
-    """An active process's identifier, on its way to the next active one."""
+    """The identifier of an active process, on its way to the next active one."""
 
     candidate: int
     round: int
@@ -43,10 +45,10 @@ class Franklin(core.Election):
     best_wins = True
 
     active: bool = True
-    round: int = 0  # 0 until asked or spoken to
-    from_left: int | None = None  # what has come in this round
+    round: int = 0  # 0 before `on_elect` and the first message
+    from_left: int | None = None  # received in this round
     from_right: int | None = None
-    early: tuple[Candidate, ...] = ()  # of later rounds, from neighbours that are ahead; empty when passive
+    early: tuple[Candidate, ...] = ()  # messages of later rounds, from neighbours that are ahead; empty when passive
     leader: int | None = None
 
     def on_elect(self, io: Io) -> None:

@@ -1,18 +1,18 @@
 """Groups with a leader each, which invite one another until there is one group.
 
-Idea:        Everybody begins as the leader of a group of its own. Leaders look for other leaders now and then;
-             one that finds some waits, the longer the smaller it is, and invites them and all members to a
-             new group. A member that cannot reach its leader founds a group of its own again. So each side
-             of a partition gets one leader, and the sides merge when it heals.
+Idea:        Every process begins as the leader of its own group. From time to time a leader looks for other leaders. If
+             it finds some, it waits (a leader with a smaller identifier waits longer) and then invites them and all
+             members to a new group. A member that cannot reach its leader founds its own group again. So each side of a
+             partition gets one leader, and the sides merge when it heals.
 Source:      Garcia-Molina, IEEE TC C-31(1), 1982, section V (the invitation algorithm).
-Assumptions: unique identifiers. Delays need no bound for safety; to merge, the waits must be longer than a
-             round trip for a while. The counter is durable, so that no group's number is used twice; were it
-             forgotten, a number could name two groups of one founder, never of two.
-Guarantees:  one leader per group (the term is the group's number), whatever happens to messages and processes;
-             agreement of all who can reach one another, a while after the last fault.
-Messages:    Every `check_ms`: N-1 questions of each leader and the answers, two of each member; a merge of k
-             processes costs up to 3(k-1), and one more for each group that is invited through its leader.
-Deviations:  Members are not asked for their tasks; a group is its leader and its members.
+Assumptions: unique identifiers. Safety needs no bound on delays; to merge, the waits must be longer than a round trip
+             for a while. The counter is durable, so that no group number is used twice; without it, one founder could
+             use a number for two of its groups, but two founders never share one.
+Guarantees:  one leader per group (the term is the number of the group), whatever happens to messages and processes; all
+             processes that can reach one another agree, some time after the last fault.
+Messages:    Every `check_ms`: N-1 questions from each leader and the answers, two messages for each member. A merge of
+             k processes costs up to 3(k-1), and one more for each group that is invited through its leader.
+Deviations:  Members are not asked for their tasks; a group is a leader and its members.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class AreYouLeader(Message):
 
 
 class Leader(Message):
-    """Yes, mine."""
+    """Answer: I lead a group."""
 
 
 class Invitation(Message):
@@ -57,7 +57,7 @@ class AreYouThere(Message):
 
 
 class Here(Message):
-    """Whether it is."""
+    """Answer: whether it is."""
 
     group: int
     yes: bool
@@ -70,16 +70,16 @@ class Invitations(core.Election):
     assumes = (Assumption.UNIQUE_IDS,)
     guarantees = (Property.UNIQUENESS, Property.TERMINATION)
 
-    check_ms: Parameter[float] = 20.0  # between two looks around
-    answer_ms: Parameter[float] = 4.0  # longer than a question and its answer take, as a rule
-    step_ms: Parameter[float] = 8.0  # how much longer than the next larger one a leader waits to invite
-    counter: Durable[int] = 0  # of the groups that this process has founded
-    group: int = 0  # the number of the group we are in; unique, for it contains the founder's place
+    check_ms: Parameter[float] = 20.0  # between two searches for other groups
+    answer_ms: Parameter[float] = 4.0  # usually longer than a question and its answer take
+    step_ms: Parameter[float] = 8.0  # a leader waits this much longer than the next larger one before it invites
+    counter: Durable[int] = 0  # groups that this process has founded
+    group: int = 0  # the number of our group; unique, because it encodes the founder's place
     leader: int | None = None
-    members: frozenset[int] = frozenset()  # of our group, without us; only while we lead it
+    members: frozenset[int] = frozenset()  # of our group, without us; empty unless we lead it
     state: str = NORMAL
     joining: int = 0  # the group we have accepted an invitation to; only while JOINING
-    others: frozenset[int] = frozenset()  # leaders found since the last look around
+    others: frozenset[int] = frozenset()  # leaders found in the last search
 
     def on_start(self, io: Io) -> None:
         self._be_alone(io)
@@ -155,7 +155,7 @@ class Invitations(core.Election):
     def on_timer_ready(self, io: Io) -> None:
         self._be_alone(io)
 
-    # A member makes sure that its leader is there.
+    # A member checks that its leader is there.
 
     def on_are_you_there(self, message: AreYouThere, sender: int, io: Io) -> None:
         leads = self.leader == io.me and self.group == message.group and sender in self.members

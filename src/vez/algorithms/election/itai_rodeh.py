@@ -1,15 +1,16 @@
-"""Identical processes on a ring of known size elect by chance: the cure of `ring-anonymous`.
+"""Identical processes on a ring of known size elect by chance: the cure for `ring-anonymous`.
 
-Idea:        Every active process draws a name for this round and sends it round the ring. A larger round or
-             name makes an active process passive, a smaller one is swallowed; meeting one's own name from
-             somebody else marks the message as not unique. Who gets its message back after n hops leads if
-             the mark is still clean, and otherwise draws again.
+Idea:        Every active process draws a name for the round and sends it round the ring. A larger (round, name) makes
+             an active process passive, a smaller one is dropped. A process that receives its own name from another
+             process marks the message as not unique. A process whose message comes back after n hops leads if the
+             message is still unique, and draws again otherwise.
 Source:      Itai and Rodeh, FOCS 1981 and Information and Computation 88(1), 1990.
-Assumptions: the size of the ring is known; reliable channels; nobody crashes. No process reads its identifier.
-Guarantees:  uniqueness always; termination with probability 1, in a bounded mean number of rounds.
+Assumptions: every process knows the size of the ring; reliable channels; nobody crashes. No process reads its
+             identifier.
+Guarantees:  uniqueness always; termination with probability 1, after a bounded mean number of rounds.
 Messages:    O(n log n) on average when all start; then n to announce.
-Deviations:  The name given to `io.elected` is the observer's. Followers cannot name the leader, so agreement
-             is not promised. Who is not asked becomes passive when the first message comes.
+Deviations:  The identifier passed to `io.elected` is for the observer. Followers cannot name the leader, so agreement
+             is not promised. A process that was not asked becomes passive when the first message arrives.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ IDLE, ACTIVE, PASSIVE, LEADER = "", "active", "passive", "leader"
 
 
 class Candidacy(Message):
-    """A drawn name on its way round."""
+    """A drawn name on its way round the ring."""
 
     round: int
     name: int
@@ -41,11 +42,11 @@ class ItaiRodeh(Election):
     symmetry = "rotation"
     guarantees = (Property.UNIQUENESS, Property.TERMINATION, Property.VALIDITY)
 
-    size: Parameter[int] = 0  # of the ring, which everybody must know; 0: the processes are counted
-    names: Parameter[int] = 0  # how many names there are to draw from; 0: as many as processes
+    size: Parameter[int] = 0  # of the ring, known to every process; 0: count the processes
+    names: Parameter[int] = 0  # number of names to draw from; 0: as many as processes
     state: str = IDLE
     round: int = 0
-    drawn: int = 0  # this round's name; meaningful while active
+    drawn: int = 0  # the name drawn in this round; meaningful while active
 
     def on_elect(self, io: Io) -> None:
         if self.state == IDLE:

@@ -1,13 +1,13 @@
-"""The leader is the largest of those whom the failure detector trusts.
+"""The leader is the largest process that the failure detector trusts.
 
-Idea:        Everybody starts from the list of all processes and takes the largest for the leader. When the
-             detector says that somebody has failed, it is struck off and the largest of the rest leads.
-Source:      seed 004, "Algoritmo do Luís".
-Assumptions: unique identifiers; a perfect detector; stopped processes stay so.
-Guarantees:  uniqueness, termination, agreement, and the largest live identifier leads. With a detector that
-             errs they hold again after its last mistake.
-Messages:    None; all the work is the detector's, which must watch everybody, not only those who are larger.
-Deviations:  A suspicion that is taken back puts the process on the list again.
+Idea:        Every process starts with the list of all processes, and the largest leads. When the detector reports a
+             failure, the failed process is removed from the list, and the largest of the rest leads.
+Source:      Resumos LEIC, "Algoritmo do Luís".
+Assumptions: unique identifiers; a perfect detector; a stopped process does not come back.
+Guarantees:  uniqueness, termination, agreement; the largest live identifier leads. If the detector makes mistakes, they
+             hold again after its last one.
+Messages:    None. The detector does all the work, and must watch all processes, not only the larger ones.
+Deviations:  A process that is trusted again returns to the list.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Luis(Election):
         self._choose(io)
 
     def on_elect(self, io: Io) -> None:
-        """There is nothing to ask anybody: whoever leads, leads."""
+        """Does nothing: every process knows the leader already."""
 
     def on_suspect(self, peer: int, io: Io) -> None:
         self.suspected |= {peer}

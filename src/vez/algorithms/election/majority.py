@@ -1,15 +1,17 @@
 """A leader needs more than half of the weight, in a term in which everybody votes once.
 
-Idea:        A follower that hears no heartbeat for a random while starts a new term, votes for itself and
-             asks for votes. Everybody gives one vote a term, and remembers it through a crash. Votes of more
-             than half of the weight make a leader; any two such sets share a process, so a term has one.
-Source:      seed 000, "Split-brain"; the election of Raft: Ongaro and Ousterhout, USENIX ATC 2014, section 5.2.
-Assumptions: unique identifiers; durable fields survive crashes; to end, a majority that hears one another.
-Guarantees:  uniqueness per term under loss, duplication, partition, crash and recovery. Termination and
-             agreement while a majority is up and connected; the leader of an older term may not know it yet.
+Idea:        A follower that receives no heartbeat for a random time starts a new term, votes for itself and asks for
+             votes. Every process gives one vote per term, and remembers it through a crash. The votes of more than half
+             of the weight make a leader. Any two such sets share a process, so a term has at most one leader.
+Source:      Camargos, Coordenação, "Split-brain"; the election of Raft: Ongaro and Ousterhout, USENIX ATC 2014, section
+             5.2.
+Assumptions: unique identifiers; durable fields survive crashes. Termination needs a majority whose messages reach one
+             another.
+Guarantees:  uniqueness per term under loss, duplication, partition, crash and recovery. Termination and agreement while
+             a majority is up and connected; a leader of an older term may not know of the new one yet.
 Messages:    N-1 RequestVote and up to N-1 Vote for an election, then N-1 Heartbeat every `heartbeat_ms`.
-Deviations:  There is no log, so every vote is granted to the first who asks. Refusals are silent. Weights
-             are parameters; a process that is not listed weighs 1.
+Deviations:  There is no log, so a process votes for the first candidate that asks. A refusal sends no message. Weights
+             are a parameter; a process that is not listed weighs 1.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ FOLLOWER, CANDIDATE, LEADER = "FOLLOWER", "CANDIDATE", "LEADER"
 
 
 class RequestVote(Message):
-    """A candidate of this term asks."""
+    """A candidate asks for the vote in this term."""
 
     term: int
 
@@ -46,13 +48,13 @@ class Majority(core.Election):
     guarantees = (Property.UNIQUENESS, Property.TERMINATION, Property.AGREEMENT)
 
     heartbeat_ms: Parameter[float] = 5.0
-    patience_ms: Parameter[float] = 15.0  # some heartbeats may be late or lost before anybody stands
-    spread_ms: Parameter[int] = 15  # up to so much more, drawn each time, so that few stand at once
+    patience_ms: Parameter[float] = 15.0  # several heartbeats may be late or lost before a follower campaigns
+    spread_ms: Parameter[int] = 15  # random extra of up to this, drawn each time, so that few campaign at once
     weights: Parameter[tuple[tuple[int, int], ...]] = ()  # (process, weight); others weigh 1
     term: Durable[int] = 0  # never falls
-    voted_for: Durable[int | None] = None  # whom in this term; never changed within a term
+    voted_for: Durable[int | None] = None  # the vote in this term; never changed within a term
     state: str = FOLLOWER
-    votes: frozenset[int] = frozenset()  # who has voted for us in this term; only while CANDIDATE
+    votes: frozenset[int] = frozenset()  # who has voted for us in this term; meaningful while CANDIDATE
     leader: int | None = None  # of this term, once known
 
     def on_start(self, io: Io) -> None:

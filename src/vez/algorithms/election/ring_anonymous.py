@@ -1,15 +1,15 @@
-"""Identical processes on a ring: right while one stands, wrong as soon as two do.
+"""Identical processes on a ring: correct with one candidate, wrong with two.
 
-Idea:        A candidate sends VoteForMe round the ring; followers pass it on. A candidate that receives a
-             VoteForMe takes it for its own, is elected, and sends HabemusLeader round; when that comes home
-             it is in office.
-Source:      seed 000, "Anel 1"; the impossibility is Angluin, STOC 1980.
-Assumptions: reliable FIFO channels; nobody crashes. The processes have no names: none is ever read or sent.
-Guarantees:  termination; uniqueness only if one process stands. Two that stand at once see the same
-             messages, so both are in office: without names nothing tells them apart.
+Idea:        A candidate sends VoteForMe round the ring, and followers pass it on. A candidate that receives a VoteForMe
+             takes it for its own, is elected, and sends HabemusLeader round the ring. When that comes back it takes
+             office.
+Source:      Camargos, Coordenação, "Algoritmos em Anéis": "Algoritmo do Anel 1"; the impossibility: Angluin, STOC 1980.
+Assumptions: reliable FIFO channels; nobody crashes. The processes have no identifiers: none is ever read or sent.
+Guarantees:  termination; uniqueness only with one candidate. Two candidates that start together receive the same
+             messages, so both take office: without identifiers nothing distinguishes them.
 Messages:    2n with one candidate: n VoteForMe, n HabemusLeader.
-Deviations:  The name given to `io.elected` is the observer's, the process itself never looks at it.
-             Followers cannot name the leader, so agreement is not promised.
+Deviations:  The identifier passed to `io.elected` is for the observer; the process itself never reads it. Followers
+             cannot name the leader, so agreement is not promised.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class HabemusLeader(Message):
 
 
 class RingAnonymous(Election):
-    """The symmetric ring of the seed."""
+    """A ring of identical processes."""
 
     name = "ring-anonymous"
     topology = Ring

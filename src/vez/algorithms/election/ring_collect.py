@@ -1,15 +1,15 @@
-"""Collect the names of all processes round the ring; the smallest leads.
+"""Collect the identifiers of all processes round the ring; the smallest leads.
 
-Idea:        A process that wants an election sends a list with its own name to the right. Everybody who is
-             not on a list adds itself and passes the list on. Who finds itself on a list holds the names of
-             the whole ring, takes the smallest for the leader, and tells the others.
-Source:      seeds 000 and 001, "Anel 2".
+Idea:        A process that wants an election sends a list with its own identifier to the right. Every other process
+             adds its identifier and passes the list on. When the list returns to its starter it holds the identifiers
+             of the whole ring; the starter takes the smallest for the leader and tells the others.
+Source:      Camargos, Coordenação, "Algoritmos em Anéis": "Algoritmo do Anel 2"; early version, "Algoritmo do Anel".
 Assumptions: unique identifiers; reliable channels; nobody crashes.
 Guarantees:  uniqueness, termination, agreement; the smallest identifier leads.
-Messages:    n Collect for each starter, so n² when all start, of up to n names each. Then Elected: n with one
-             starter; n when all start at once, for each stops at a neighbour that has decided already.
-Deviations:  The announcement (001 asks for one, 000 leaves it out). A list is recognised by its first name:
-             it comes home when its first name is one's own.
+Messages:    n Collect for each starter, so n² when all start, of up to n identifiers each. Then Elected: n with one
+             starter; n when all start at once, because each stops at a neighbour that has already decided.
+Deviations:  The announcement is that of the early version. A process recognises its own list by the first identifier on
+             it. Dead neighbours are not skipped (the early version does).
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from vez.core import Assumption, Io, Message, Property, Ring
 
 
 class Collect(Message):
-    """The names met so far, the starter's first."""
+    """The identifiers collected so far, the starter's first."""
 
     names: tuple[int, ...]
 
 
 class Elected(Message):
-    """Somebody has collected all names, and this is the smallest."""
+    """All identifiers have been collected, and this is the smallest."""
 
     leader: int
 
@@ -38,7 +38,7 @@ class RingCollect(core.Election):
     assumes = (Assumption.UNIQUE_IDS, Assumption.RELIABLE, Assumption.NO_CRASHES)
     guarantees = (Property.UNIQUENESS, Property.TERMINATION, Property.AGREEMENT, Property.VALIDITY)
 
-    standing: bool = False  # the own list is under way
+    standing: bool = False  # our list is on its way
     leader: int | None = None
 
     def on_elect(self, io: Io) -> None:

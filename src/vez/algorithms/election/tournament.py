@@ -1,14 +1,14 @@
-"""A tournament round a ring: each phase a candidate must win a neighbourhood twice as wide.
+"""A tournament round a ring: in each phase a candidate must win a neighbourhood twice as wide.
 
-Idea:        In phase k a candidate probes 2^k processes to its left and to its right. A larger process
-             swallows the probe; otherwise the last one sends a reply back. Both replies admit to the next
-             phase. Who meets its own probe has beaten the whole ring, and leads.
-Source:      seed 004, "torneio"; Hirschberg and Sinclair, CACM 23(11), 1980.
+Idea:        In phase k a candidate probes 2^k processes to its left and to its right. A larger process drops the probe;
+             otherwise the last process sends a reply back. A candidate with both replies goes into the next phase. A
+             candidate that receives its own probe has beaten the whole ring, and leads.
+Source:      Resumos LEIC, "Eleição em anel por torneio"; Hirschberg and Sinclair, CACM 23(11), 1980.
 Assumptions: unique identifiers; reliable channels; nobody crashes.
-Guarantees:  uniqueness, termination, agreement, and the largest identifier leads.
+Guarantees:  uniqueness, termination, agreement; the largest identifier leads.
 Messages:    At most 8n(1+⌈log₂ n⌉) probes and replies in at most 1+⌈log₂ n⌉ phases; then n to announce.
-Deviations:  A candidate past whom a larger probe goes gives up at once. Who is not asked stands when a
-             smaller probe comes. One election is held.
+Deviations:  A candidate gives up as soon as it receives a larger probe. A process that was not asked stands when a
+             smaller probe arrives. There is one election only.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ IDLE, CANDIDATE, DEFEATED, LEADER = "", "candidate", "defeated", "leader"
 
 
 class Probe(Message):
-    """Is anybody within 2^phase processes larger? `hops` counts the processes reached, this one included."""
+    """Is any of the next 2^phase processes larger? `hops` counts those reached, the receiver included."""
 
     candidate: int
     phase: int
@@ -29,20 +29,20 @@ class Probe(Message):
 
 
 class Reply(Message):
-    """Nobody is; on its way back to the candidate."""
+    """No process within reach is larger; on its way back to the candidate."""
 
     candidate: int
     rightward: bool
 
 
 class Elected(Message):
-    """The winner's name, once round."""
+    """The winner, sent once round the ring."""
 
     leader: int
 
 
 class Tournament(core.Election):
-    """The horizon doubles, the competitors halve."""
+    """The distance doubles and the candidates halve in each phase."""
 
     name = "tournament"
     topology = BidirectionalRing
@@ -52,7 +52,7 @@ class Tournament(core.Election):
 
     state: str = IDLE
     phase: int = 0
-    replies: int = 0  # to the probes of this phase; 2 admit to the next
+    replies: int = 0  # to the probes of this phase; 2 lead to the next
 
     def on_elect(self, io: Io) -> None:
         if self.state == IDLE:

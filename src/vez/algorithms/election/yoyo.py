@@ -1,19 +1,20 @@
-"""On any connected graph, the smallest sources win; the waves go down and come up like a yo-yo.
+"""On any connected graph the smallest source wins; waves go down and come up like a yo-yo.
 
-Idea:        Every edge points from the smaller to the larger process, which makes sources, sinks and internal
-             processes. Down: sources send their names, everybody passes on the least it has heard. Up: sinks
-             say yes to whoever sent the least and no to the rest, internal processes pass that up; a no turns
-             its edge round, so that losers stop being sources. What can teach nobody anything is pruned: an
-             edge that brought a value that another brought too, and a sink with one edge. A source without
-             edges is the only one left, and leads.
-Source:      seed 000; Santoro, Design and Analysis of Distributed Algorithms, 2007, section 3.8.3.
+Idea:        Every edge points from the smaller to the larger process. A process without incoming edges is a source, one
+             without outgoing edges a sink, the others are internal. Down: sources send their identifiers, and everybody
+             passes on the least that it has received. Up: sinks answer yes to those that sent the least and no to the
+             rest, and internal processes pass the answers up. A no turns its edge round, so losers stop being sources.
+             What gives no information is pruned: an edge that brought the same value as another, and a sink with one
+             edge. A source without edges is the only one left, and leads.
+Source:      Camargos, Coordenação, "Algoritmo do YoYo"; Santoro, Design and Analysis of Distributed Algorithms, 2007,
+             section 3.8.3.
 Assumptions: unique identifiers; a connected graph; reliable channels; nobody crashes.
 Guarantees:  uniqueness, termination, agreement; the smallest identifier leads.
-Messages:    Set-up 2m (m edges), each round at most 2m on the edges that are left, at most ⌈log₂ s⌉ rounds from
-             s sources to one and one more to prune the rest. Then at most 2m to announce.
-Deviations:  A process says no upwards if any edge below said no (the seed: if all did). A pruned edge has no
-             say: the value that it brought is answered by the edge that is kept. A process left without lower
-             edges prunes itself in the same wave. Neighbours suspected before the first round do not count.
+Messages:    Set-up 2m (m edges), each round at most 2m on the edges that are left, at most ⌈log₂ s⌉ rounds from s
+             sources to one and one more to prune the rest. Then at most 2m to announce.
+Deviations:  A process answers no if any process below answered no (in Camargos: if all did). Answers of pruned edges do
+             not count: the edge that is kept answers for the value. A process left without lower edges prunes itself in
+             the same wave. Neighbours suspected before the first round are ignored.
 """
 
 from __future__ import annotations
@@ -25,20 +26,20 @@ from vez.core import Assumption, Grid, Io, Message, Property, View
 
 
 class Name(Message):
-    """Set-up: this is who I am."""
+    """Set-up: my identifier."""
 
     name: int
 
 
 class Down(Message):
-    """The least name heard from above."""
+    """The least identifier received from above."""
 
     least: int
     round: int
 
 
 class Up(Message):
-    """Whether that was the least for everybody below; with `prune` the edge is dropped instead."""
+    """Whether that was the least for everybody below; with `prune` the edge is dropped."""
 
     yes: bool
     prune: bool
@@ -46,7 +47,7 @@ class Up(Message):
 
 
 class Elected(Message):
-    """The last source leads; flooded."""
+    """The last source leads; sent to all by flooding."""
 
     leader: int
 
@@ -67,7 +68,7 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class YoYo(core.Election):
-    """Extinction of sources on a directed acyclic graph."""
+    """Eliminates sources on a directed acyclic graph."""
 
     name = "yoyo"
     topology = Grid  # unless the scenario gives edges: any connected graph will do
@@ -76,12 +77,12 @@ class YoYo(core.Election):
 
     awake: bool = False
     round: int = 0  # 0 during the set-up
-    unnamed: frozenset[int] = frozenset()  # neighbours whose name has not come
+    unnamed: frozenset[int] = frozenset()  # neighbours whose Name has not arrived
     above: frozenset[int] = frozenset()  # in-neighbours; none: a source
     below: frozenset[int] = frozenset()  # out-neighbours; none: a sink
     values: tuple[Value, ...] = ()  # what has come down in this round
     answers: tuple[Answer, ...] = ()  # what has come up in this round
-    early: tuple[tuple[int, Down | Up], ...] = ()  # of later rounds, from neighbours that are ahead
+    early: tuple[tuple[int, Down | Up], ...] = ()  # messages of later rounds, from neighbours that are ahead
     pruned: frozenset[int] = frozenset()  # neighbours whose edge was dropped, for pictures
     suspected: frozenset[int] = frozenset()
     leader: int | None = None
@@ -166,7 +167,7 @@ class YoYo(core.Election):
         below = {answer.sender for answer in self.answers if not answer.prune and answer.yes}
         all_below_agree = not above
         values = sorted(self.values, key=lambda value: value.sender)
-        keepers: dict[int, int] = {}  # for each name the one sender whose edge stays, if several brought it
+        keepers: dict[int, int] = {}  # for each value the sender whose edge is kept
         for value in values:
             keepers.setdefault(value.least, value.sender)
         is_useless = not above and not below and len(keepers) == 1

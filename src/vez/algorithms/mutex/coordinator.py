@@ -1,13 +1,14 @@
-"""One process queues the requests and grants them one at a time.
+"""One process, the coordinator, queues all requests and grants one at a time.
 
-Idea:        The hub keeps the resource's state and a queue. A request is queued; whenever the resource is
-             free and somebody waits, the first one is granted; a release frees the resource.
-Source:      seeds 000 and 004; Coulouris et al., Distributed Systems, section 15.2 (central server).
+Idea:        The coordinator (the hub) puts requests into a queue. Whenever the resource is free and somebody waits, it
+             grants the first of the queue. A release frees the resource.
+Source:      Camargos, Coordenação, "Coordenador"; Resumos LEIC, "Algoritmo do servidor central"; Coulouris et al.,
+             Distributed Systems, section 15.2 (central server).
 Assumptions: reliable channels; nobody crashes.
 Guarantees:  exclusion, no deadlock, no starvation; requests are served in the order of arrival.
 Messages:    3 per entry: Request, Grant, Release. Client delay 2, synchronization delay 2.
-Deviations:  The seed answers a release with a ResponseFree; nothing waits for it, so it is left out. The
-             hub only serves unless a scenario makes it want too (then its messages to itself are free).
+Deviations:  In Camargos, the coordinator answers a release with a ResponseFree. Nobody waits for it, so it is left out.
+             The coordinator does not want in itself, unless a scenario says so; its messages to itself are not counted.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ class Coordinator(Mutex):
     )
 
     coordinates: bool = False
-    busy: bool = False  # somebody has been granted and has not released
-    queue: tuple[int, ...] = ()  # who waits, in the order of arrival; nobody twice
+    busy: bool = False  # a grant has not been released yet
+    queue: tuple[int, ...] = ()  # waiting processes, in the order of arrival; none twice
 
     @classmethod
     def contenders(cls, ids: tuple[int, ...]) -> tuple[int, ...]:

@@ -1,13 +1,13 @@
-"""The coordinator takes a permission back after a timeout.
+"""The coordinator takes a grant back after a timeout.
 
-Idea:        As `coordinator`, but a grant is a lease: when it runs out before the release, the coordinator
-             takes the holder for dead and grants the next. Every grant carries a token, larger each time.
-Source:      seed 000, "Lidando com falhas"; the token is the fencing token of Gray and Cheriton's leases.
-Assumptions: reliable channels; known bounds, and nobody stays inside longer than the lease. The
-             coordinator does not crash; participants may.
-Guarantees:  exclusion while the assumptions hold; fenced exclusion always, where the resource checks tokens.
+Idea:        As `coordinator`, but a grant is a lease. If the lease expires before the release, the coordinator assumes
+             that the holder is dead and grants the next request. Every grant carries a token, larger each time.
+Source:      Camargos, Coordenação, "Lidando com Falhas"; leases: Gray and Cheriton, SOSP 1989.
+Assumptions: reliable channels; known bounds; nobody stays inside longer than the lease. The coordinator does not crash;
+             participants may.
+Guarantees:  exclusion while the assumptions hold; fenced exclusion always, if the resource checks tokens.
 Messages:    3 per entry: Request, Grant, Release. Client delay 2, synchronization delay 2.
-Deviations:  A release names its token, so that a late one cannot free somebody else's lease.
+Deviations:  A release carries its token, so that a late release cannot free the lease of another process.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Request(Message):
 
 
 class Grant(Message):
-    """Coordinator to participant: it is your turn, until the lease runs out."""
+    """Coordinator to participant: it is your turn, until the lease expires."""
 
     token: int
 
@@ -32,7 +32,7 @@ class Release(Message):
 
 
 class CoordinatorLease(Mutex):
-    """The central server that does not wait for the dead, nor for the slow."""
+    """The central server that does not wait for ever."""
 
     name = "coordinator-lease"
     topology = Star
@@ -49,8 +49,8 @@ class CoordinatorLease(Mutex):
 
     lease_ms: Parameter[float] = 10.0
     coordinates: bool = False
-    queue: tuple[int, ...] = ()  # who waits, in the order of arrival
-    lease: int = 0  # the token of the lease that runs; 0 when the resource is free
+    queue: tuple[int, ...] = ()  # waiting processes, in the order of arrival
+    lease: int = 0  # the token of the current lease; 0 when the resource is free
     last_token: Durable[int] = 0  # the largest token ever granted; never reused
     held: int = 0  # participant: the token of the current stay; 0 outside
 

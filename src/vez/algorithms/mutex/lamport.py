@@ -1,16 +1,15 @@
-"""Everybody keeps the same queue, ordered by logical clocks.
+"""Every process keeps a copy of one queue, ordered by logical clocks.
 
-Idea:        A request carries a logical timestamp, goes to all, and is acknowledged by all; everybody keeps
-             all requests in one order, by (timestamp, identifier). A process enters when its request is the
-             first of its queue and it has heard from everybody something later than that: on channels that
-             keep order, no older request can still be on its way. Leaving, it tells all.
-Source:      seed 000 (to do there); Lamport, CACM 21(7), 1978.
-Assumptions: reliable channels, first in, first out; nobody crashes.
-Guarantees:  exclusion, no deadlock, no starvation, entries in the happened-before order of the requests.
-Messages:    3(N-1) per entry: N-1 Request, N-1 Acknowledge, N-1 Release. Client delay 2, synchronization
-             delay 1.
-Deviations:  Of what was heard from the others only who has not yet been heard is kept: that is all the rule
-             asks for. A Release names its request.
+Idea:        A request carries a logical timestamp and goes to all processes, and all acknowledge it. Every process
+             keeps all requests in one order, by (timestamp, identifier). A process enters when its own request is the
+             first of its queue and it has received a later timestamp from everybody: on FIFO channels, no older request
+             can still be in transit. A process that leaves tells all.
+Source:      Camargos, Coordenação, "Quórum" (named there, not described); Lamport, CACM 21(7), 1978.
+Assumptions: reliable FIFO channels; nobody crashes.
+Guarantees:  exclusion, no deadlock, no starvation; entries follow the happened-before order of the requests.
+Messages:    3(N-1) per entry: N-1 Request, N-1 Acknowledge, N-1 Release. Client delay 2, synchronization delay 1.
+Deviations:  A process does not store the last timestamp of each other process, only the set of those that have not yet
+             sent a later one: the rule needs no more. A Release names its request.
 """
 
 from __future__ import annotations
@@ -29,13 +28,13 @@ class Request(Message):
 
 
 class Acknowledge(Message):
-    """I have your request; my logical time is later than it."""
+    """I have your request; my logical time is later than its timestamp."""
 
     timestamp: int
 
 
 class Release(Message):
-    """I am out: the request of that time is over. Sent at a later time, the clock."""
+    """I am out: the request with this timestamp is over. `clock` is the logical time of sending."""
 
     timestamp: int
     clock: int
@@ -55,10 +54,10 @@ class Lamport(Mutex):
     )
 
     state: str = OUTSIDE
-    clock: int = 0  # Lamport's; above any timestamp received
-    timestamp: int = 0  # of the own request; meaningful while not OUTSIDE
-    queue: tuple[tuple[int, int], ...] = ()  # (timestamp, process) of the requests that are not over, ascending
-    unheard: frozenset[int] = frozenset()  # who has sent nothing later than the own request; empty unless WANTED
+    clock: int = 0  # Lamport clock; larger than any timestamp received
+    timestamp: int = 0  # of our request; meaningful while not OUTSIDE
+    queue: tuple[tuple[int, int], ...] = ()  # (timestamp, process) of all open requests, ascending
+    unheard: frozenset[int] = frozenset()  # who has sent nothing later than our request; empty unless WANTED
 
     def on_want(self, io: Io) -> None:
         self.state = WANTED
@@ -87,7 +86,7 @@ class Lamport(Mutex):
         self._hear(message.clock, sender, io)
 
     def _hear(self, timestamp: int, sender: int, io: Io) -> None:
-        """Every message moves the clock, proves what its sender cannot ask any more, and may open the door."""
+        """Advance the clock, and enter if no older request can still arrive."""
         self.clock = max(self.clock, timestamp) + 1
         if self.state != WANTED:
             return

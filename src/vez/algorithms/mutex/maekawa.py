@@ -1,17 +1,19 @@
-"""The votes of one's own voting set suffice, for any two sets share a voter.
+"""A process needs only the votes of its voting set, because any two sets share a voter.
 
-Idea:        Each process has a voting set that meets every other one, and a vote of which it gives one at a
-             time. Who wants in asks its set and enters with all its votes; who leaves gives them back, and
-             each voter votes for the next of its queue. Standing in a square, a process asks its row and its
-             column: about 2√N voters instead of N.
-Source:      seed 004; Maekawa, ACM TOCS 3(2), 1985 (without its cure for the deadlock: see `maekawa-fair`).
+Idea:        Each process has a voting set, and any two sets have a common member. Each process has one vote, which it
+             gives to one request at a time. A process that wants in asks its voting set and enters with all its votes.
+             When it leaves it returns the votes, and each voter votes for the next request of its queue. With the
+             processes in a square, the voting set is the row and the column: about 2√N voters instead of N.
+Source:      Resumos LEIC, "Algoritmo de Maekawa"; Maekawa, ACM TOCS 3(2), 1985 (without its cure for the deadlock: see
+             `maekawa-fair`).
 Assumptions: reliable channels; nobody crashes.
-Guarantees:  exclusion. Not freedom from deadlock: with the sets {1,2}, {2,3}, {3,1} each may vote for itself.
-Messages:    3K per entry for a voting set of K: Request, Vote, Release; 3(K-1) counted, for the messages to
-             oneself are free. Client delay 2, synchronization delay 2.
-Deviations:  Voting sets are a parameter, or come from the grid, also where N is no square: in rows of ⌈√N⌉
-             with a shorter last one, the row of one process and the column of another still cross. The seed
-             also queues a request while HELD; the process's own vote, bound till its Release, does the same.
+Guarantees:  exclusion. Not deadlock freedom: with the sets {1,2}, {2,3}, {3,1} each process may vote for itself.
+Messages:    3K per entry for a voting set of K: Request, Vote, Release. Messages to oneself are not counted, so 3(K-1)
+             are. Client delay 2, synchronization delay 2.
+Deviations:  Voting sets are a parameter, or come from the grid, even if N is not a square: in rows of ⌈√N⌉ with a
+             shorter last row, the row of one process and the column of another still cross. In Resumos LEIC, a process
+             that is HELD also queues requests; here its own vote, which it keeps until its Release, has the same
+             effect.
 """
 
 from __future__ import annotations
@@ -41,11 +43,11 @@ class Maekawa(Mutex):
     guarantees = (Property.EXCLUSION,)
 
     voting_sets: Parameter[VotingSets] = ()  # by ascending identifier; empty: from the grid
-    voters: tuple[int, ...] = ()  # the own voting set
+    voters: tuple[int, ...] = ()  # our voting set
     state: str = RELEASED
-    votes: frozenset[int] = frozenset()  # which of the voters have voted for us
+    votes: frozenset[int] = frozenset()  # the voters that have voted for us
     voted_for: int | None = None  # voter: who has the vote
-    queue: tuple[int, ...] = ()  # voter: who waits for it, in the order of arrival
+    queue: tuple[int, ...] = ()  # voter: who waits for the vote, in the order of arrival
 
     def on_start(self, io: Io) -> None:
         self.voters = voting_set(io.me, (io.me, *io.peers), self.voting_sets)

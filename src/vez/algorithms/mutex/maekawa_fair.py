@@ -1,26 +1,25 @@
-"""Maekawa's votes, ordered by logical clocks and asked back: no deadlock, no starvation.
+"""Maekawa's voting with timestamps: a vote can be asked back, so there is no deadlock and no starvation.
 
-Idea:        As `maekawa`, but a request has a timestamp, a voter prefers the oldest, and a vote given to a
-             younger request can be asked back. Whoever is queued behind an older request is told that it
-             failed; a process that failed somewhere and is asked for a vote returns it.
-Source:      seed 004, the note on happened-before order; Maekawa, ACM TOCS 3(2), 1985; the missing Failed of
-             that paper: Sanders, ACM TOCS 5(3), 1987.
+Idea:        As `maekawa`, but a request has a timestamp, a voter prefers the oldest request, and a vote given to a
+             younger request can be asked back (Inquire). A voter tells a request that it failed if it is queued behind
+             an older one. A process that failed somewhere returns a vote that is asked back (Relinquish).
+Source:      Resumos LEIC, "Algoritmo de Maekawa", the note on happened-before order; Maekawa, ACM TOCS 3(2), 1985; the
+             Failed that is missing in that paper: Sanders, ACM TOCS 5(3), 1987.
 Assumptions: reliable channels; nobody crashes.
-Guarantees:  exclusion, no deadlock, no starvation. Not the order of requests: a younger one may have all its
-             votes before an older one, still on its way, reaches the voter that they share.
-Messages:    3(K-1) per entry without contention. At most 6(K-1) with it: Request, Vote, Release, and for each
-             arrival at a voter either one Failed or one Inquire, Relinquish and second Vote. (Messages to
-             oneself are not counted.) Client delay 2, synchronization delay 2, one more round trip where a
-             vote must be asked back.
-Deviations:  Every message names its request by timestamp, so that an Inquire or Failed of an earlier request
-             does nothing. Channels need not be first in, first out: an Inquire that overtakes its Vote waits
-             for it, a Failed overtaken by the Vote is dropped. Vote and Failed carry the voter's clock, so that
-             who is behind asks with a younger timestamp next time.
+Guarantees:  exclusion, no deadlock, no starvation. Not the order of requests: a younger request may have all its votes
+             before an older one reaches the voter that both share.
+Messages:    3(K-1) per entry without contention. At most 6(K-1) with it: Request, Vote, Release, and for each arrival
+             at a voter either one Failed or one Inquire, Relinquish and second Vote. Messages to oneself are not
+             counted. Client delay 2, synchronization delay 2, and one more round trip if a vote must be asked back.
+Deviations:  Every message names its request by timestamp, so that an Inquire or Failed of an earlier request has no
+             effect. Channels need not be FIFO: an Inquire that overtakes its Vote waits for it, and a Failed that
+             arrives after the Vote is dropped. Vote and Failed carry the voter's clock, so that a process whose clock
+             is behind gets a younger timestamp next time.
 
-Why there is no deadlock: every queued request either knows that it failed there, or is the oldest of the
-queue and older than the request that has the vote, which is then being asked back. Follow the vote that a
-request lacks to the request that has it, and on from there while that one is unfailed and inside nowhere:
-timestamps only grow along this walk, so it ends, at a request that enters or at one that gives the vote back.
+Why there is no deadlock: every queued request either knows that it failed there, or is the oldest of the queue and
+older than the request that has the vote, which is then being asked back. Follow the vote that a request lacks to the
+request that has it, and go on from there while that request has not failed anywhere and is not inside. Timestamps only
+grow along this walk, so it ends: at a request that enters, or at one that gives the vote back.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ class Vote(Message):
 
 
 class Failed(Message):
-    """From a voter: an older request is before yours."""
+    """From a voter: an older request comes before yours."""
 
     timestamp: int
     clock: int
@@ -83,13 +82,13 @@ class MaekawaFair(Mutex):
     )
 
     voting_sets: Parameter[VotingSets] = ()  # by ascending identifier; empty: from the grid
-    voters: tuple[int, ...] = ()  # the own voting set
-    clock: int = 0  # Lamport's; not below any timestamp seen
+    voters: tuple[int, ...] = ()  # our voting set
+    clock: int = 0  # Lamport clock; at least every timestamp seen
     state: str = RELEASED
-    timestamp: int = 0  # of the own request; larger each time
+    timestamp: int = 0  # of our request; larger each time
     votes: frozenset[int] = frozenset()  # voters whose vote we have
     refused: frozenset[int] = frozenset()  # voters that prefer an older request; disjoint from votes
-    inquiries: frozenset[int] = frozenset()  # voters that asked for the vote of this request and have no answer
+    inquiries: frozenset[int] = frozenset()  # voters that ask back the vote of this request and have no answer
     voted_for: tuple[int, int] | None = None  # voter: (timestamp, process) of the request that has the vote
     queue: tuple[tuple[int, int], ...] = ()  # voter: requests that wait for it, oldest first
     inquired: bool = False  # voter: the vote has been asked back
@@ -148,7 +147,7 @@ class MaekawaFair(Mutex):
         place = bisect(self.queue, request)
         self.queue = (*self.queue[:place], request, *self.queue[place:])
 
-    # The one who asked.
+    # The requester.
 
     def on_vote(self, message: Vote, sender: int, io: Io) -> None:
         self.clock = max(self.clock, message.clock)
@@ -175,11 +174,11 @@ class MaekawaFair(Mutex):
             io.send(voter, Release(self.timestamp))
 
     def _waits(self, timestamp: int) -> bool:
-        """Whether a message speaks of the request that waits now; one who is inside answers by leaving."""
+        """True if a message is about the request that waits now. A process inside answers an Inquire by leaving."""
         return self.state == WANTED and timestamp == self.timestamp
 
     def _settle(self, io: Io) -> None:
-        """Enter with all votes; failing somewhere, return those that are asked for."""
+        """Enter with all votes; after a Failed, return the votes that are asked back."""
         if len(self.votes) == len(self.voters):
             self.state = HELD
             io.enter()

@@ -1,14 +1,14 @@
-"""Requests follow pointers to the last who asked; every request turns the pointers to itself.
+"""Requests follow pointers to the last process that asked, and turn the pointers to the requester.
 
-Idea:        Two structures. `last` points towards the process that asked last, the root; a request goes that
-             way, and everybody on it then points to the one who asks (path reversal). `next` says to whom the
-             token goes afterwards: the root of the moment takes the newcomer as its next.
-Source:      beyond the seeds; Naimi, Trehel and Arnold, JPDC 34(1), 1996.
+Idea:        There are two kinds of pointers. `last` leads to the process that asked last, the root. A request follows
+             it, and every process on the way then points to the requester (path reversal). `next` is the process that
+             gets the token afterwards: the root that receives a request makes the requester its next.
+Source:      Naimi, Trehel and Arnold, JPDC 34(1), 1996.
 Assumptions: reliable channels; nobody crashes.
 Guarantees:  exclusion, no deadlock, no starvation.
-Messages:    O(log N) per entry on average, at most N: the Requests along the way, and the Token; 0 for who
+Messages:    O(log N) per entry on average, at most N: the Requests along the way, and the Token. 0 for a process that
              still has the token. Client delay 0 to N, synchronization delay 1.
-Deviations:  The hub starts with the token, and everybody points to it.
+Deviations:  At the start the hub has the token, and all others point to it.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from vez.core import Assumption, Io, Message, Mutex, Property
 
 
 class Request(Message):
-    """Somebody, named, wants the token; passed on along `last`."""
+    """Process `origin` wants the token; passed on along `last`."""
 
     origin: int
 
 
 class Token(Message):
-    """The turn itself."""
+    """Its holder may enter."""
 
 
 class NaimiTrehel(Mutex):
-    """A token behind pointers that every request shortens."""
+    """A token found through pointers, which every request shortens."""
 
     name = "naimi-trehel"
     assumes = (Assumption.RELIABLE, Assumption.NO_CRASHES)
@@ -46,7 +46,7 @@ class NaimiTrehel(Mutex):
 
     has_token: bool = False
     wanting: bool = False  # waits or is inside
-    last: int | None = None  # who probably asked last; None: this process did, it is the root
+    last: int | None = None  # who probably asked last; None for the root, which did
     next: int | None = None  # who gets the token after this process; None unless wanting
 
     def on_start(self, io: Io) -> None:
@@ -54,7 +54,7 @@ class NaimiTrehel(Mutex):
         self.last = None if self.has_token else io.hub
 
     def on_recover(self, io: Io) -> None:
-        """Who comes back does not make a second token."""
+        """A process that comes back does not create a second token."""
         self.last = io.hub if io.me != io.hub else min(io.peers)
 
     def on_want(self, io: Io) -> None:

@@ -1,17 +1,18 @@
-"""Several coordinators; enough of their permissions, more than half, open the door.
+"""Several coordinators; the permission of more than half of them is enough to enter.
 
-Idea:        n coordinators, each the queue of `coordinator`. A participant asks all of them and enters with m
-             permissions; m > n/2, so two who are inside would share a coordinator. Leaving, it releases all,
-             also those that have not granted yet: they take it out of their queue.
-Source:      seeds 000 and 002, "Quórum"; majorities: Thomas, ACM TODS 4(2), 1979.
-Assumptions: reliable channels; a coordinator that stopped does not come back, for it forgets whom it let in.
-             A minority of the coordinators may stop.
-Guarantees:  exclusion. Not freedom from deadlock: each of several participants may hold a few permissions and
-             wait for the rest.
+Idea:        There are n coordinators, each with a queue as in `coordinator`. A participant asks all of them and enters
+             with m permissions. Because m > n/2, two participants inside would share a coordinator. A participant that
+             leaves releases all coordinators, even those that have not granted yet: they remove it from their queue.
+Source:      Camargos, Coordenação, "Quórum"; GBC074 slides, "Lidando com falhas - quóruns"; majorities: Thomas, ACM
+             TODS 4(2), 1979.
+Assumptions: reliable channels; a coordinator that stopped does not come back, because it would have forgotten whom it
+             granted. A minority of the coordinators may stop.
+Guarantees:  exclusion. Not deadlock freedom: each of several participants may hold a few permissions and wait for the
+             rest.
 Messages:    3n per entry: n Request, n Grant, n Release. Client delay 2, synchronization delay 2.
-Deviations:  Every message carries the number of its request (the seed's footnote). Channels need not be first
-             in, first out, so a Release that arrives before its Request is remembered until that has come. The
-             first n processes coordinate; a scenario may make them want too (messages to oneself are free).
+Deviations:  Every message carries the number of its request, as the footnote in Camargos suggests. Channels need not be
+             FIFO: a Release that arrives before its Request is remembered until the Request arrives. The first n
+             processes are the coordinators; a scenario may make them want in too (messages to oneself are not counted).
 """
 
 from __future__ import annotations
@@ -47,15 +48,15 @@ class Quorum(Mutex):
     assumes = (Assumption.RELIABLE, Assumption.NO_RECOVERY)
     guarantees = (Property.EXCLUSION,)
 
-    coordinators: Parameter[int] = COORDINATORS  # n: the first so many processes
-    quorum: Parameter[int] = 0  # m: how many must permit; 0 for the smallest majority
+    coordinators: Parameter[int] = COORDINATORS  # n; the first n processes coordinate
+    quorum: Parameter[int] = 0  # m, the permissions needed; 0 for the smallest majority
     electorate: tuple[int, ...] = ()  # the coordinators
     coordinates: bool = False  # whether this process is one of them
-    granted: tuple[int, int] | None = None  # coordinator: who has the permission, and for which request
-    queue: tuple[tuple[int, int], ...] = ()  # coordinator: (who, request) in the order of arrival
-    early: frozenset[tuple[int, int]] = frozenset()  # coordinator: released, and the Request has not arrived
+    granted: tuple[int, int] | None = None  # coordinator: (participant, request) that has the permission
+    queue: tuple[tuple[int, int], ...] = ()  # coordinator: (participant, request) that wait, in the order of arrival
+    early: frozenset[tuple[int, int]] = frozenset()  # coordinator: released before the Request arrived
     state: str = OUTSIDE
-    number: Durable[int] = 0  # of the own request; never reused
+    number: Durable[int] = 0  # of our request; never reused
     permissions: frozenset[int] = frozenset()  # the coordinators that granted it
 
     @classmethod
@@ -83,7 +84,7 @@ class Quorum(Mutex):
 
     def on_grant(self, message: Grant, sender: int, io: Io) -> None:
         if self.state == OUTSIDE or message.number != self.number:
-            return  # it crossed the Release, which takes it back
+            return  # it crossed our Release, which gives it back
         self.permissions |= {sender}
         needed = self.quorum or len(self.electorate) // 2 + 1
         if self.state == WANTED and len(self.permissions) >= needed:

@@ -1,15 +1,16 @@
-"""As `quorum`, but who waits too long gives everything back and tries again later.
+"""As `quorum`, but a participant that waits too long gives up and tries again later.
 
-Idea:        A participant that has not got m permissions when its patience ends releases what it has and
-             leaves every queue; after a random back-off, longer after each failure, it asks anew. So the
-             deadlock of `quorum` dissolves, at the price of waits that nothing bounds.
-Source:      seed 000: "Temporizador para quebrar o deadlock?" and "Aborts podem levar a espera infinita".
+Idea:        A participant that has fewer than m permissions when its patience ends releases them and leaves every
+             queue. It asks again after a random back-off, which grows with each failure. This ends the deadlock of
+             `quorum`, but no bound on the waiting time remains.
+Source:      Camargos, Coordenação, "Quórum": "Temporizador para quebrar o deadlock?" and "Aborts podem levar a espera
+             infinita".
 Assumptions: reliable channels; a coordinator that stopped does not come back.
 Guarantees:  exclusion always; no deadlock, with probability 1.
-Messages:    3n per attempt: one attempt without contention, more with it. Client delay 2, synchronization
-             delay 2 for who is queued everywhere, longer for who has backed off.
-Deviations:  Each attempt is a request with a number of its own. A newer request of a participant ends its
-             older ones: a lost Release does harm only until its sender asks again.
+Messages:    3n per attempt: one attempt without contention, more with it. Client delay 2. Synchronization delay 2 if
+             the next participant is queued everywhere, longer if it has backed off.
+Deviations:  Each attempt is a request with its own number. A newer request of a participant ends its older ones, so a
+             lost Release does harm only until its sender asks again.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from vez.core import Assumption, Durable, Io, Message, Mutex, Parameter, Propert
 
 OUTSIDE, WANTED, HELD, BACKING_OFF = "OUTSIDE", "WANTED", "HELD", "BACKING_OFF"
 COORDINATORS = 3
-MOST_DOUBLINGS = 5  # 2**5 slots of back-off suit some tens of contenders; more would only wait
+MOST_DOUBLINGS = 5  # 2**5 back-off slots are enough for some tens of contenders; more would only lengthen the wait
 
 
 class Request(Message):
@@ -42,16 +43,16 @@ class Release(Message):
 
 
 class QuorumRetry(Mutex):
-    """Permission of m out of n coordinators, or else a step back."""
+    """Permission of m out of n coordinators, or back off."""
 
     name = "quorum-retry"
     assumes = (Assumption.RELIABLE, Assumption.NO_RECOVERY)
     guarantees = (Property.EXCLUSION, Property.DEADLOCK_FREEDOM)
 
-    coordinators: Parameter[int] = COORDINATORS  # n: the first so many processes
-    quorum: Parameter[int] = 0  # m: how many must permit; 0 for the smallest majority
-    patience_ms: Parameter[float] = 8.0  # some round trips: who is queued behind one stay should not give up
-    slot_ms: Parameter[float] = 2.0  # a round trip: who chooses an earlier slot can win undisturbed
+    coordinators: Parameter[int] = COORDINATORS  # n; the first n processes coordinate
+    quorum: Parameter[int] = 0  # m, the permissions needed; 0 for the smallest majority
+    patience_ms: Parameter[float] = 8.0  # several round trips: one who is queued behind one stay should not give up
+    slot_ms: Parameter[float] = 2.0  # a round trip: the participant with an earlier slot can win undisturbed
     members: tuple[int, ...] = ()  # everybody, ascending
     electorate: tuple[int, ...] = ()  # the coordinators, the first of them
     coordinates: bool = False  # whether this process is a coordinator
@@ -59,8 +60,8 @@ class QuorumRetry(Mutex):
     granted: int | None = None  # coordinator: who has the permission, for the request after its last finished one
     queue: tuple[int, ...] = ()  # coordinator: who waits, for that request too, in the order of arrival
     state: str = OUTSIDE
-    number: Durable[int] = 0  # of the own attempt; never reused
-    failures: int = 0  # attempts given up since the application's wish
+    number: Durable[int] = 0  # of our attempt; never reused
+    failures: int = 0  # attempts given up since `on_want`
     permissions: frozenset[int] = frozenset()  # the coordinators that granted this attempt
 
     @classmethod
@@ -92,7 +93,7 @@ class QuorumRetry(Mutex):
 
     def on_grant(self, message: Grant, sender: int, io: Io) -> None:
         if self.state not in (WANTED, HELD) or message.number != self.number:
-            return  # it crossed the Release, which takes it back
+            return  # it crossed our Release, which gives it back
         self.permissions |= {sender}
         needed = self.quorum or len(self.electorate) // 2 + 1
         if self.state == WANTED and len(self.permissions) >= needed:
@@ -124,7 +125,7 @@ class QuorumRetry(Mutex):
         self._grant_next(io)
 
     def _finish(self, participant: int, number: int) -> bool:
-        """All requests of the participant up to that number are over; False if later ones are known to be, too."""
+        """End all requests of the participant up to that number; False if a later one has already ended."""
         place = bisect_left(self.members, participant)
         if number <= self.finished[place]:
             return number == self.finished[place]

@@ -1,18 +1,18 @@
-"""The token moves along a tree; everybody knows in which direction it is.
+"""The token moves along a tree; every process knows in which direction it is.
 
-Idea:        The processes form a tree. Each knows which neighbour leads to the token, keeps a queue of the
-             neighbours (and itself) that have asked, and asks once for all of them. The token comes back along
-             the way of the requests and turns the pointers behind it.
-Source:      beyond the seeds; Raymond, ACM TOCS 7(1), 1989.
+Idea:        The processes form a tree. Each knows which neighbour leads to the token, keeps a queue of the neighbours
+             (and itself) that have asked, and asks once for all of them. The token comes back along the way of the
+             requests, and the pointers turn to follow it.
+Source:      Raymond, ACM TOCS 7(1), 1989.
 Assumptions: reliable channels; nobody crashes.
 Guarantees:  exclusion, no deadlock, no starvation.
-Messages:    0 per entry for who has the token, at most twice the diameter of the tree for a single request,
-             about 4 when everybody always wants. Client delay 0 to twice the diameter, synchronization delay
-             1 to the diameter.
-Deviations:  The tree is the heap order of the identifiers, each process with `arity` children: 1 makes a
-             chain, N-1 a star. The root, the smallest, starts with the token. Channels need not be first in,
-             first out: at most one Request is under way from a process to its neighbour, and one that overtakes
-             the token waits in the queue.
+Messages:    0 per entry for a process that has the token, at most twice the diameter of the tree for a single request,
+             about 4 when everybody always wants in. Client delay 0 to twice the diameter, synchronization delay 1 to
+             the diameter.
+Deviations:  The tree is the heap order of the identifiers, each process with `arity` children: 1 makes a chain, N-1 a
+             star. The root, which has the smallest identifier, starts with the token. Channels need not be FIFO: at
+             most one Request is in transit from a process to its neighbour, and a Request that overtakes the token
+             waits in the queue.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ class Request(Message):
 
 
 class Token(Message):
-    """The turn itself."""
+    """Its holder may enter."""
 
 
 class Raymond(Mutex):
-    """A token at the root of a tree that turns with it."""
+    """A token at the root of a tree whose edges always lead to it."""
 
     name = "raymond"
     assumes = (Assumption.RELIABLE, Assumption.NO_CRASHES)
@@ -44,7 +44,7 @@ class Raymond(Mutex):
     holder: int = 0  # the neighbour on the way to the token; the process itself where the token is
     asked: bool = False  # a Request to the holder has not been answered by the token
     inside: bool = False
-    queue: tuple[int, ...] = ()  # neighbours that asked, and perhaps oneself, in the order of asking; nobody twice
+    queue: tuple[int, ...] = ()  # neighbours that asked, and perhaps this process, in the order of asking; none twice
 
     def on_start(self, io: Io) -> None:
         members = sorted((io.me, *io.peers))
@@ -52,7 +52,7 @@ class Raymond(Mutex):
         self.holder = members[(place - 1) // self.arity] if place else io.me
 
     def on_recover(self, io: Io) -> None:
-        """Who comes back does not make a second token: the root believes it with its first child."""
+        """A process that comes back does not create a second token: the root assumes that its first child has it."""
         self.on_start(io)
         if self.holder == io.me:
             self.holder = min(io.peers)

@@ -1,15 +1,15 @@
-"""Ask everybody; whoever has the older claim answers later.
+"""Ask everybody; a process with an older request replies later.
 
-Idea:        A request carries a logical timestamp and goes to all. A process answers at once, unless it is
-             inside or waits with an older request (ties broken by identifier); then it answers when it
-             leaves. All answers in: enter.
-Source:      seed 004; Ricart and Agrawala, CACM 24(1), 1981.
-Assumptions: reliable channels (a duplicated Reply could be counted for a later request); nobody crashes.
-Guarantees:  exclusion, no deadlock, no starvation, entries in the happened-before order of the requests.
+Idea:        A request carries a logical timestamp and goes to all processes. A process replies at once, unless it is
+             inside or waits with an older request (ties are broken by identifier); then it replies when it leaves. A
+             process enters when all have replied.
+Source:      Resumos LEIC, "Algoritmo de Ricart and Agrawala"; Ricart and Agrawala, CACM 24(1), 1981.
+Assumptions: reliable channels (a duplicated Reply could count for a later request); nobody crashes.
+Guarantees:  exclusion, no deadlock, no starvation; entries follow the happened-before order of the requests.
 Messages:    2(N-1) per entry: N-1 Request, N-1 Reply. Client delay 2, synchronization delay 1.
-Deviations:  Replies are kept as the set of those who have not answered, not as a count, so that a picture
-             can show who is waited for. A Reply carries the clock too: else who has heard only a Reply of an
-             earlier requester could ask with an older timestamp than it.
+Deviations:  A process keeps the set of those that have not replied, not a count, so that a picture can show whom it
+             waits for. A Reply carries the clock too: otherwise a process that has received only a Reply from an
+             earlier requester could ask with an older timestamp.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Reply(Message):
 
 
 class RicartAgrawala(Mutex):
-    """Permission of everybody, oldest claim first."""
+    """Permission of everybody, oldest request first."""
 
     name = "ricart-agrawala"
     assumes = (Assumption.RELIABLE, Assumption.NO_CRASHES)
@@ -45,8 +45,8 @@ class RicartAgrawala(Mutex):
     )
 
     state: str = RELEASED
-    clock: int = 0  # Lamport's; not below any timestamp seen
-    timestamp: int = 0  # of the own request; meaningful while not RELEASED
+    clock: int = 0  # Lamport clock; at least every timestamp seen
+    timestamp: int = 0  # of our request; meaningful while not RELEASED
     awaited: frozenset[int] = frozenset()  # who has not replied; empty unless WANTED
     deferred: frozenset[int] = frozenset()  # who waits for our reply; empty when RELEASED
 

@@ -1,13 +1,13 @@
 """WRONG, and kept to show why: Ricart and Agrawala with priorities instead of timestamps.
 
-Idea:        As `ricart-agrawala`, but a process that waits defers whoever has a lower priority, however old
-             the claims are. A process that asked long ago and only lacks one answer so gives its consent to
-             a newcomer of higher priority, which had already consented to it: both have all answers.
-Source:      seed 004, the warning "podíamos pensar que uma alternativa seria … prioridades".
+Idea:        As `ricart-agrawala`, but a waiting process defers those of lower priority, however old their requests are.
+             The mistake: a process that asked long ago and lacks one reply consents to a newcomer of higher priority,
+             which had already consented to it. Both then have all replies.
+Source:      Resumos LEIC, "Algoritmo de Ricart and Agrawala", the warning on priorities.
 Assumptions: reliable channels; nobody crashes. They do not help.
-Guarantees:  none that it keeps: it is listed with those of `ricart-agrawala`, which a run then breaks.
+Guarantees:  none. It declares those of `ricart-agrawala`, and a run breaks them.
 Messages:    2(N-1) per entry: N-1 Request, N-1 Reply.
-Deviations:  The identifier is the priority, the largest the highest.
+Deviations:  The identifier is the priority; the largest is the highest.
 """
 
 from __future__ import annotations

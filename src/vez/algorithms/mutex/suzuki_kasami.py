@@ -1,14 +1,15 @@
-"""Ask everybody for the token; it knows who has been served.
+"""Ask everybody for the token; the token knows who has been served.
 
-Idea:        One token; its holder may enter at once, as often as it likes. Who lacks it broadcasts a numbered
-             request. The token carries the number of everybody's last served request and a queue: leaving,
-             the holder queues all whose newest request is one beyond that, and sends the token to the first.
-Source:      beyond the seeds; Suzuki and Kasami, ACM TOCS 3(4), 1985.
+Idea:        There is one token, and its holder may enter at once, as often as it likes. A process without it broadcasts
+             a numbered request. The token carries the number of the last served request of each process, and a queue. A
+             holder that leaves queues every process whose newest request is one beyond the last served, and sends the
+             token to the first.
+Source:      Suzuki and Kasami, ACM TOCS 3(4), 1985.
 Assumptions: reliable channels; nobody crashes.
 Guarantees:  exclusion, no deadlock, no starvation.
-Messages:    0 per entry for who has the token, else N: N-1 Request and the Token, whose size grows with N.
-             Client delay 0 or 2, synchronization delay 1.
-Deviations:  New waiters are queued in ring order from the holder on, so that small identifiers have no
+Messages:    0 per entry for a process that has the token, otherwise N: N-1 Request and the Token, whose size grows with
+             N. Client delay 0 or 2, synchronization delay 1.
+Deviations:  New waiters are queued in ring order, beginning after the holder, so that small identifiers have no
              advantage. The hub starts with the token.
 """
 
@@ -26,14 +27,14 @@ class Request(Message):
 
 
 class Token(Message):
-    """The turn: who waits for it, and the last served request of each process, by ascending identifier."""
+    """Its holder may enter. Carries the queue, and each process's last served request by ascending identifier."""
 
     queue: tuple[int, ...]
     served: tuple[int, ...]
 
 
 class SuzukiKasami(Mutex):
-    """A token that is called by broadcast."""
+    """A token that is requested by broadcast."""
 
     name = "suzuki-kasami"
     assumes = (Assumption.RELIABLE, Assumption.NO_CRASHES)
@@ -44,9 +45,9 @@ class SuzukiKasami(Mutex):
         Property.BOUNDED_WAITING,
     )
 
-    members: tuple[int, ...] = ()  # everybody, ascending
-    requests: tuple[int, ...] = ()  # the newest request number seen, by the order of members
-    token: Token | None = None  # in at most one process, or under way
+    members: tuple[int, ...] = ()  # all processes, ascending
+    requests: tuple[int, ...] = ()  # the newest request number of each of the members
+    token: Token | None = None  # at most one process has it
     inside: bool = False
 
     def on_start(self, io: Io) -> None:
@@ -55,7 +56,7 @@ class SuzukiKasami(Mutex):
             self.token = Token((), (0,) * len(self.members))
 
     def on_recover(self, io: Io) -> None:
-        """Who comes back does not make a second token."""
+        """A process that comes back does not create a second token."""
         self.members = tuple(sorted((io.me, *io.peers)))
         self.requests = (0,) * len(self.members)
 
@@ -86,7 +87,7 @@ class SuzukiKasami(Mutex):
             self._pass_on(Token(self.token.queue, served), io)
 
     def _see(self, process: int, number: int) -> None:
-        """Remember a request; an old one that was overtaken changes nothing."""
+        """Record a request; an older one that was overtaken changes nothing."""
         place = bisect_left(self.members, process)
         if number > self.requests[place]:
             self.requests = _replaced(self.requests, place, number)

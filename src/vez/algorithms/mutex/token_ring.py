@@ -1,11 +1,11 @@
-"""The token goes round; who wants in keeps it for a while.
+"""A token goes round a ring; a process that wants in keeps it while it is inside.
 
-Idea:        One token travels round a ring for ever. A process that wants in and receives it keeps it for
-             as long as it is inside; everybody else passes it on at once.
-Source:      seeds 000 and 004; Le Lann, IFIP Congress 1977.
+Idea:        One token travels round a ring for ever. A process that wants in keeps the token when it arrives, until it
+             leaves. All others pass it on at once.
+Source:      Camargos, Coordenação, "Anel"; Resumos LEIC, "Algoritmo baseado em anel"; Le Lann, IFIP Congress 1977.
 Assumptions: reliable channels; nobody crashes.
-Guarantees:  exclusion, no deadlock, no starvation: nobody enters twice while another waits its turn.
-Messages:    1 to infinity per entry, for the token turns when nobody wants it too. Client delay 0 to N,
+Guarantees:  exclusion, no deadlock, no starvation: nobody enters twice while another process waits.
+Messages:    1 to infinity per entry, because the token moves even when nobody wants in. Client delay 0 to N,
              synchronization delay 1 to N.
 Deviations:  none.
 """
@@ -16,11 +16,11 @@ from vez.core import Assumption, Io, Message, Mutex, Property, Ring
 
 
 class Token(Message):
-    """The turn itself."""
+    """Its holder may enter."""
 
 
 class TokenRing(Mutex):
-    """A ring in which the turn is an object."""
+    """A token that goes round a ring."""
 
     name = "token-ring"
     topology = Ring
@@ -40,7 +40,7 @@ class TokenRing(Mutex):
             io.send(io.right, Token())
 
     def on_recover(self, io: Io) -> None:
-        """The first process must not make a second token; what it forgot stays lost."""
+        """Does nothing: the hub must not create a second token."""
 
     def on_want(self, io: Io) -> None:
         self.wanting = True
