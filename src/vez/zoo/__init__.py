@@ -1,8 +1,8 @@
-"""The zoo: plausible mistakes, each in an algorithm that is right but for it.
+"""The zoo: correct algorithms, each with one plausible mistake added.
 
-They are exercises (`vez zoo`) and they keep the judges honest: the simulator must catch every one of them
-within a bounded number of seeds, and must not accuse the right algorithm in the same world. A specimen is a
-subclass that overrides no more than the mistake needs. Imports `vez.algorithms`, `vez.core` and `vez.sim`.
+They are exercises (`vez zoo`), and they test the judges: the simulator must find every mistake within a bounded number
+of seeds, and must find none in the correct algorithm in the same world. A specimen is a subclass that overrides only
+what the mistake needs. Imports `vez.algorithms`, `vez.core` and `vez.sim`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ZOO: dict[str, Specimen] = {
 
 
 def find_specimen(name: str) -> Specimen:
-    """The specimen of that name, with or without the prefix; an unknown name gets the nearest ones as a hint."""
+    """Return the specimen of that name, with or without the prefix; the error suggests similar names."""
     try:
         return ZOO[name.removeprefix(PREFIX)]
     except KeyError:

@@ -12,7 +12,7 @@ from vez.zoo.specimen import Specimen, crowd
 
 
 class Usher(Coordinator):
-    """Grants."""
+    """Makes a mistake when it grants."""
 
     name = "zoo:usher"
     wrong = "a grant out of the queue does not mark the resource busy"
@@ -26,7 +26,7 @@ class Usher(Coordinator):
 
 
 class OneGoodbye(Quorum):
-    """Leaves."""
+    """Makes a mistake when it leaves."""
 
     name = "zoo:one-goodbye"
     wrong = "the release goes to one coordinator only"
@@ -37,7 +37,7 @@ class OneGoodbye(Quorum):
 
 
 class HalfFull(Quorum):
-    """Counts."""
+    """Makes a mistake when it counts permissions."""
 
     name = "zoo:half-full"
     wrong = "half of the permissions are enough"
@@ -52,7 +52,7 @@ class HalfFull(Quorum):
 
 
 class OldLetter(QuorumRetry):
-    """Collects."""
+    """Makes a mistake when it collects permissions."""
 
     name = "zoo:old-letter"
     wrong = "a grant of an attempt that was given up counts for the next one"
@@ -72,10 +72,10 @@ SPECIMENS = (
         algorithm=Usher,
         honest=Coordinator,
         breaks=Property.EXCLUSION,
-        teaches="Two places that grant must keep one book.",
+        teaches="Two places that grant must update the same state.",
         answer=(
-            "on_release frees the resource and grants the next of the queue, but leaves it marked free: the next "
-            "request is granted while that one is inside. Mark it busy wherever it is granted, best in one place."
+            "on_release grants the first of the queue but leaves the resource marked free, so the next request is "
+            "granted while that process is inside. Mark the resource busy wherever it is granted, best in one place."
         ),
         world=crowd(Usher, 4),
     ),
@@ -85,10 +85,10 @@ SPECIMENS = (
         breaks=Property.DEADLOCK_FREEDOM,
         teaches="Whoever was asked must also be told that it is over.",
         answer=(
-            "The release goes to one coordinator; the others keep their permission granted to somebody who has left, "
-            "and no quorum is free again. All that were asked must hear the release, granted or not."
+            "The release goes to one coordinator only. The others keep their permission granted to a process that has "
+            "left, and no quorum is ever free again. Every coordinator that was asked must get the release."
         ),
-        world=crowd(OneGoodbye, 4),  # one participant: then the right algorithm cannot deadlock
+        world=crowd(OneGoodbye, 4),  # one participant, so that the correct algorithm cannot deadlock
     ),
     Specimen(
         algorithm=HalfFull,
@@ -96,8 +96,8 @@ SPECIMENS = (
         breaks=Property.EXCLUSION,
         teaches="What more than half means when the number is even.",
         answer=(
-            "With two coordinators one permission opens the door, with four two: disjoint halves let two in. A quorum "
-            "is more than half, so that any two share a coordinator."
+            "With two coordinators one permission is enough, with four two are: two halves without a common member "
+            "let two processes in. A quorum is more than half, so that any two quorums share a coordinator."
         ),
         world=crowd(HalfFull, 5, parameters={"coordinators": 2}),
     ),
@@ -107,8 +107,8 @@ SPECIMENS = (
         breaks=Property.EXCLUSION,
         teaches="Why a request has a number.",
         answer=(
-            "A Grant that crossed the release of a given-up attempt is counted for the next attempt, although the "
-            "coordinator has taken that permission back. Compare the number of the Grant with that of the attempt."
+            "A Grant that crossed the release of an abandoned attempt is counted for the next attempt, although the "
+            "coordinator has its permission back. Compare the number of the Grant with that of the attempt."
         ),
         world=crowd(
             OldLetter,

@@ -12,15 +12,15 @@ from vez.sim.scenario import Crash, Detector, Nemesis, Network
 from vez.zoo.specimen import Specimen, ballot, stand
 
 PROMPT = Network(delay="uniform(0.2, 1)")
-"""Within the bounds that the bullies' timers assume."""
+"""Delays within the bounds that the timers of `bully` assume."""
 UNTOLD = Detector(kind="none")
 
 
 class DeafCandidate(Bully):
-    """Hears an objection."""
+    """Makes a mistake when it is answered."""
 
     name = "zoo:deaf-candidate"
-    wrong = "the timer of the answers runs on after an answer"
+    wrong = "the timer for answers is not cancelled when an answer arrives"
 
     def on_answer(self, message: bully.Answer, sender: int, io: Io) -> None:
         if self.state == bully.CANDIDATE:
@@ -29,27 +29,27 @@ class DeafCandidate(Bully):
 
 
 class Patient(Bully):
-    """Waits for the winner."""
+    """Makes a mistake when it waits for the winner."""
 
     name = "zoo:patient"
-    wrong = "whoever was answered waits for ever, although the one who answered may die"
+    wrong = "a candidate that was answered waits for ever, although the process that answered may die"
 
     def on_timer_coordinator(self, io: Io) -> None:
-        """Somebody larger will surely announce itself."""
+        """Does nothing: a larger process will announce itself."""
 
 
 class OldHabits(BullyStable):
-    """Comes back."""
+    """Makes a mistake when it comes back."""
 
     name = "zoo:old-habits"
-    wrong = "a process that comes back stands at once, as if it had been there all the time"
+    wrong = "a process that comes back stands at once, as if it had never crashed"
 
     def on_recover(self, io: Io) -> None:
         self._stand(io)
 
 
 class ForgottenVote(Majority):
-    """Votes."""
+    """Makes a mistake when it votes."""
 
     name = "zoo:forgotten-vote"
     wrong = "the vote is not durable"
@@ -58,7 +58,7 @@ class ForgottenVote(Majority):
 
 
 class EvenSplit(Majority):
-    """Counts."""
+    """Makes a mistake when it counts votes."""
 
     name = "zoo:even-split"
     wrong = "half of the weight is taken for a majority"
@@ -73,7 +73,7 @@ class EvenSplit(Majority):
 
 
 class LateVotes(Majority):
-    """Counts what comes."""
+    """Makes a mistake when a vote arrives."""
 
     name = "zoo:late-votes"
     wrong = "votes of earlier terms are counted in this one"
@@ -85,10 +85,10 @@ class LateVotes(Majority):
 
 
 class Pruner(YoYo):
-    """Prunes."""
+    """Makes a mistake when it prunes."""
 
     name = "zoo:pruner"
-    wrong = "of several edges that brought the same value all are pruned, not all but one"
+    wrong = "if several edges brought the same value, all are pruned instead of all but one"
 
     def _answer(self, io: Io) -> None:
         names = [value.least for value in self.values]
@@ -108,9 +108,9 @@ class Pruner(YoYo):
 SLOW = Network(delay="uniform(0.5, 8)")
 CALM = {"heartbeat_ms": 9.0, "patience_ms": 30.0}
 HASTY = {"heartbeat_ms": 4.0, "patience_ms": 12.0, "spread_ms": 2}
-"""A question and its answer may take longer than a candidate waits, so that terms meet."""
+"""A candidate waits less than a round trip may take, so that messages of several terms are in transit together."""
 RESTARTS = tuple(Crash(process=2, at_ms=at, recover_ms=at + 0.1) for at in (1.0, 2.5, 4.0, 5.5, 7.0, 8.5))
-"""Process 2 restarts again and again, with all that is durable."""
+"""Process 2 crashes and comes back six times, with its durable fields."""
 
 SPECIMENS = (
     Specimen(
@@ -119,8 +119,8 @@ SPECIMENS = (
         breaks=Property.UNIQUENESS,
         teaches="What an answer must undo.",
         answer=(
-            "The answer makes the candidate wait, but the timer that would make it leader is still running and fires. "
-            "A state and its timers change together."
+            "The answer makes the candidate wait, but the timer that makes it leader is still running and fires. A "
+            "state and its timers must change together."
         ),
         world=ballot(DeafCandidate, 4, network=PROMPT, detector=UNTOLD, crash=(Crash(process=4),)),
     ),
@@ -130,8 +130,8 @@ SPECIMENS = (
         breaks=Property.TERMINATION,
         teaches="An answer is not a promise.",
         answer=(
-            "The larger process answers and dies before it announces itself. Whoever it silenced waits for an "
-            "announcement that will never come. The wait needs a timer, after which one stands again."
+            "The larger process answers and dies before it announces itself. The candidate that it answered waits for "
+            "an announcement that never comes. The wait needs a timer, after which the process stands again."
         ),
         world=ballot(
             Patient, 4, network=PROMPT, detector=UNTOLD, crash=(Crash(process=4), Crash(process=3, at_ms=2.5))
@@ -141,10 +141,11 @@ SPECIMENS = (
         algorithm=OldHabits,
         honest=BullyStable,
         breaks=Property.STABILITY,
-        teaches="Who comes back has to ask first.",
+        teaches="A process that comes back must ask first.",
         answer=(
-            "The returning process has forgotten its birth and stands as a founder. With a large identifier it deposes "
-            "a leader that had not failed. It must ask who is there, and be younger than all of them."
+            "The returning process has forgotten its birth number and stands as one of the oldest. With a large "
+            "identifier it replaces a leader that had not failed. It must ask who is there, and be younger than all "
+            "of them."
         ),
         world=ballot(OldHabits, 4, network=PROMPT, nemesis=Nemesis(crashes=2, recoveries=2, within_ms=60)),
     ),
@@ -165,8 +166,8 @@ SPECIMENS = (
         breaks=Property.UNIQUENESS,
         teaches="More than half is not at least half.",
         answer=(
-            "Of four votes two are taken for enough, and there are two such pairs without a common member. Only sets "
-            "of more than half always meet."
+            "Two of four votes are taken for enough, and there are two such pairs without a common member. Only sets "
+            "of more than half always share a member."
         ),
         world=ballot(EvenSplit, 4, network=SLOW, until_ms=28, parameters=CALM, elect=stand(1, 2)),
     ),
@@ -177,7 +178,7 @@ SPECIMENS = (
         teaches="Why every message carries its term.",
         answer=(
             "A vote given in an earlier term arrives late and is counted in this one, in which its sender has voted "
-            "for another. Old terms must be dropped."
+            "for another candidate. Messages of old terms must be dropped."
         ),
         world=ballot(LateVotes, 3, network=SLOW, until_ms=60, parameters=HASTY, elect=stand(1, 2)),
     ),
@@ -185,10 +186,10 @@ SPECIMENS = (
         algorithm=Pruner,
         honest=YoYo,
         breaks=Property.AGREEMENT,
-        teaches="What must not be cut while cutting.",
+        teaches="What pruning must leave.",
         answer=(
-            "Two edges bring the same value and both are pruned; with them goes the only way between two parts of the "
-            "graph. One of each value must stay."
+            "Two edges bring the same value and both are pruned; they were the only connection between two parts of "
+            "the graph. One edge of each value must stay."
         ),
         world=ballot(Pruner, 6, edges=((1, 3), (1, 4), (3, 5), (4, 5), (2, 5), (2, 6))),
     ),

@@ -8,7 +8,7 @@ from vez.zoo.specimen import Specimen, crowd
 
 
 class FirstComeHere(Lamport):
-    """Queues."""
+    """Makes a mistake when it queues a request."""
 
     name = "zoo:first-come-here"
     wrong = "the queue is ordered by arrival instead of by timestamp"
@@ -18,7 +18,7 @@ class FirstComeHere(Lamport):
 
 
 class Hasty(Lamport):
-    """Enters."""
+    """Makes a mistake when it enters."""
 
     name = "zoo:hasty"
     wrong = "it enters at the head of its queue without having heard from everybody"
@@ -35,10 +35,10 @@ SPECIMENS = (
         algorithm=FirstComeHere,
         honest=Lamport,
         breaks=Property.EXCLUSION,
-        teaches="What it takes for replicas of a queue to be the same queue.",
+        teaches="What makes the copies of a queue equal.",
         answer=(
-            "Requests stand in the order of their arrival, which differs from process to process: everybody sees its "
-            "own request first. Sort by (timestamp, identifier)."
+            "Requests are queued in the order of their arrival, which differs from process to process: everybody sees "
+            "its own request first. Sort by (timestamp, identifier)."
         ),
         world=crowd(FirstComeHere, 3),
     ),
@@ -46,10 +46,10 @@ SPECIMENS = (
         algorithm=Hasty,
         honest=Lamport,
         breaks=Property.EXCLUSION,
-        teaches="What an acknowledgement is good for.",
+        teaches="What an acknowledgement is for.",
         answer=(
-            "The first message of anybody opens the door if the own request is first in the queue. An older request "
-            "may still be on its way; only when everybody has been heard with a later timestamp, none can be."
+            "If its request is the first of the queue, a process enters on the first message from anybody. An older "
+            "request may still be in transit. Only when everybody has sent a later timestamp, none can be."
         ),
         world=crowd(Hasty, 3),
     ),

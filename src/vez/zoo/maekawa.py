@@ -13,7 +13,7 @@ TRIANGLE = {"voting_sets": [[1, 2], [2, 3], [3, 1]]}
 
 
 class Generous(Maekawa):
-    """Votes."""
+    """Makes a mistake when it votes."""
 
     name = "zoo:generous"
     wrong = "a voter votes again before its vote has come back"
@@ -24,7 +24,7 @@ class Generous(Maekawa):
 
 
 class Polite(MaekawaFair):
-    """Returns votes."""
+    """Makes a mistake when it is inquired."""
 
     name = "zoo:polite"
     wrong = "it gives a vote back from inside"
@@ -38,7 +38,7 @@ class Polite(MaekawaFair):
 
 
 class CakeAndEat(MaekawaFair):
-    """Returns votes too."""
+    """Makes a mistake when it returns a vote."""
 
     name = "zoo:cake-and-eat-it"
     wrong = "a vote that was given back still counts"
@@ -54,10 +54,10 @@ class CakeAndEat(MaekawaFair):
 
 
 class Untold(MaekawaFair):
-    """Queues."""
+    """Makes a mistake when it queues a request."""
 
     name = "zoo:untold"
-    wrong = "who is overtaken in the queue by an older request is not told that it failed"
+    wrong = "a request that an older one overtakes in the queue is not told that it failed"
 
     def on_request(self, message: maekawa_fair.Request, sender: int, io: Io) -> None:
         self.clock = max(self.clock, message.timestamp)
@@ -74,7 +74,7 @@ class Untold(MaekawaFair):
 
 
 class DeafMoment(MaekawaFair):
-    """Listens."""
+    """Makes a mistake when an Inquire arrives."""
 
     name = "zoo:deaf-moment"
     wrong = "an Inquire that overtakes its Vote is dropped"
@@ -92,8 +92,8 @@ SPECIMENS = (
         breaks=Property.EXCLUSION,
         teaches="What makes a vote a vote.",
         answer=(
-            "Every request gets a vote at once, also while another process has it. Two sets share a voter, but that "
-            "voter has voted twice. A voter queues requests until its vote is released."
+            "Every request gets a vote at once, even while another process has it. Two voting sets share a voter, but "
+            "that voter votes twice. A voter must queue requests until its vote is released."
         ),
         world=crowd(Generous, 4),
     ),
@@ -104,7 +104,7 @@ SPECIMENS = (
         teaches="When a vote may be asked back, and when it is too late.",
         answer=(
             "A process that is inside answers an Inquire with a Relinquish, and the voter votes for the older "
-            "request. Inside, an Inquire is answered by leaving: the Release will do."
+            "request. A process inside must ignore the Inquire: its Release answers it."
         ),
         world=crowd(
             Polite,
@@ -117,10 +117,10 @@ SPECIMENS = (
         algorithm=CakeAndEat,
         honest=MaekawaFair,
         breaks=Property.EXCLUSION,
-        teaches="What is given back is gone.",
+        teaches="A vote that was given back no longer counts.",
         answer=(
-            "The Relinquish is sent but the vote stays in `votes`: when the missing votes come, the process enters "
-            "with one that belongs to somebody else by now."
+            "The process sends the Relinquish but keeps the vote in `votes`. When the missing votes arrive it enters "
+            "with a vote that now belongs to another process."
         ),
         world=crowd(CakeAndEat, 5),
     ),
@@ -131,8 +131,8 @@ SPECIMENS = (
         teaches="The deadlock that was in the published algorithm.",
         answer=(
             "A request was first in a voter's queue and older than the one with the vote, so it was not told that it "
-            "failed; then a still older request overtook it. It does not know that it must wait, keeps the votes "
-            "that others ask back, and they wait for each other in a circle. Sanders found this in 1987: whoever is "
+            "failed; then a still older request overtook it. It does not know that it must wait, keeps the votes that "
+            "others ask back, and they wait for each other in a circle. Sanders found this in 1987: whoever is "
             "overtaken must be sent a Failed."
         ),
         world=crowd(Untold, 9),

@@ -8,7 +8,7 @@ from vez.zoo.specimen import Specimen, crowd
 
 
 class SilentExit(RicartAgrawala):
-    """Leaves."""
+    """Makes a mistake when it leaves."""
 
     name = "zoo:silent-exit"
     wrong = "the deferred set is cleared before it is answered"
@@ -21,7 +21,7 @@ class SilentExit(RicartAgrawala):
 
 
 class Twins(RicartAgrawala):
-    """Compares."""
+    """Makes a mistake when it compares timestamps."""
 
     name = "zoo:twins"
     wrong = "equal timestamps are not told apart by identifiers, and both give way"
@@ -36,7 +36,7 @@ class Twins(RicartAgrawala):
 
 
 class StandOff(RicartAgrawala):
-    """Compares too."""
+    """Makes the opposite mistake when it compares timestamps."""
 
     name = "zoo:stand-off"
     wrong = "equal timestamps are not told apart by identifiers, and nobody gives way"
@@ -51,10 +51,10 @@ class StandOff(RicartAgrawala):
 
 
 class OpenDoor(RicartAgrawala):
-    """Answers."""
+    """Makes a mistake when it replies."""
 
     name = "zoo:open-door"
-    wrong = "a process that is inside answers an older request at once"
+    wrong = "a process that is inside replies at once"
 
     def on_request(self, message: Request, sender: int, io: Io) -> None:
         self.clock = max(self.clock, message.timestamp)
@@ -66,7 +66,7 @@ class OpenDoor(RicartAgrawala):
 
 
 class SlowWatch(RicartAgrawala):
-    """Counts its own requests."""
+    """Makes a mistake with its clock."""
 
     name = "zoo:slow-watch"
     wrong = "the clock does not move when a message arrives"
@@ -90,10 +90,10 @@ SPECIMENS = (
         algorithm=SilentExit,
         honest=RicartAgrawala,
         breaks=Property.DEADLOCK_FREEDOM,
-        teaches="What an exit protocol owes to those who wait.",
+        teaches="What a process that leaves owes to those who wait.",
         answer=(
-            "on_done clears `deferred` and then walks over it: nobody is answered. Whoever was deferred waits for "
-            "that reply for ever. Take the set aside first, clear it, then answer those in it."
+            "on_done clears `deferred` and then iterates over it, so nobody gets a reply. The deferred processes wait "
+            "for ever. Copy the set first, clear it, then reply to those in the copy."
         ),
         world=crowd(SilentExit, 3),
     ),
@@ -103,8 +103,8 @@ SPECIMENS = (
         breaks=Property.EXCLUSION,
         teaches="A logical clock alone gives no total order.",
         answer=(
-            "Two requests with the same timestamp: each process takes the other's for not younger than its own and "
-            "replies at once. Both have all replies. Compare (timestamp, identifier)."
+            "Two requests have the same timestamp. Each process finds that its own is not older, and replies at once. "
+            "Both get all replies. Compare (timestamp, identifier)."
         ),
         world=crowd(Twins, 3),
     ),
@@ -112,10 +112,10 @@ SPECIMENS = (
         algorithm=StandOff,
         honest=RicartAgrawala,
         breaks=Property.DEADLOCK_FREEDOM,
-        teaches="A logical clock alone gives no total order, seen from the other side.",
+        teaches="A logical clock alone gives no total order: the opposite mistake.",
         answer=(
-            "Two requests with the same timestamp: each process takes its own for the older one and defers the "
-            "other. Both wait for ever. Compare (timestamp, identifier)."
+            "Two requests have the same timestamp. Each process takes its own for the older one and defers the other. "
+            "Both wait for ever. Compare (timestamp, identifier)."
         ),
         world=crowd(StandOff, 3),
     ),
@@ -125,9 +125,8 @@ SPECIMENS = (
         breaks=Property.EXCLUSION,
         teaches="Which states must be distinguished when somebody asks.",
         answer=(
-            "A request that is older than the timestamp of the stay is answered even from inside. It can be older: "
-            "who asks may not have heard of us when it took its timestamp, but we have its reply already. While "
-            "HELD, everybody is deferred."
+            "Only a process that waits defers requests. One that is inside replies at once, and the requester enters "
+            "too. While HELD, defer everybody."
         ),
         world=crowd(OpenDoor, 3),
     ),
@@ -135,7 +134,7 @@ SPECIMENS = (
         algorithm=SlowWatch,
         honest=RicartAgrawala,
         breaks=Property.EXCLUSION,
-        teaches="Why a clock must listen.",
+        teaches="What a logical clock does when a message arrives.",
         answer=(
             "The clock only counts the process's own requests. A process that has replied to a request can then ask "
             "with an older timestamp, and is let in before the one that it has let in. On every arrival the clock "

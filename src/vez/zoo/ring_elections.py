@@ -15,10 +15,10 @@ from vez.zoo.specimen import Specimen, ballot
 
 
 class StrawPoll(RingCollect):
-    """Reads the first list that comes."""
+    """Makes a mistake when it decides."""
 
     name = "zoo:straw-poll"
-    wrong = "a process decides by the first list that it sees, which need not hold all names"
+    wrong = "a process decides by the first list that it receives, which may lack identifiers"
 
     def on_collect(self, message: ring_collect.Collect, sender: int, io: Io) -> None:
         self._decide(min((*message.names, io.me)), io)
@@ -27,10 +27,10 @@ class StrawPoll(RingCollect):
 
 
 class LostCandidacy(ChangRoberts):
-    """Hears of a death."""
+    """Makes a mistake when it learns of a crash."""
 
     name = "zoo:lost-candidacy"
-    wrong = "only the death of a known leader starts an election again, not one that may have taken a candidacy along"
+    wrong = "only the crash of a known leader starts a new election, not a crash that may have lost a candidacy"
 
     def on_suspect(self, peer: int, io: Io) -> None:
         self.suspected |= {peer}
@@ -39,7 +39,7 @@ class LostCandidacy(ChangRoberts):
 
 
 class OutOfStep(Franklin):
-    """Compares what it hears."""
+    """Makes a mistake when it compares identifiers."""
 
     name = "zoo:out-of-step"
     wrong = "a message of a later round is taken for one of this round"
@@ -51,10 +51,10 @@ class OutOfStep(Franklin):
 
 
 class HalfWay(Tournament):
-    """Counts the replies."""
+    """Makes a mistake when it counts replies."""
 
     name = "zoo:half-way"
-    wrong = "who has beaten a quarter of the ring on each side leads, although that leaves a half unasked"
+    wrong = "a candidate that has beaten a quarter of the ring on each side leads, although half was not asked"
 
     def on_reply(self, message: tournament.Reply, sender: int, io: Io) -> None:
         super().on_reply(message, sender, io)
@@ -65,10 +65,10 @@ class HalfWay(Tournament):
 
 
 class Keepsake(DolevKlaweRodeh):
-    """Survives a phase."""
+    """Makes a mistake when it survives a phase."""
 
     name = "zoo:keepsake"
-    wrong = "a survivor goes on with its own identifier instead of the one for which it stands now"
+    wrong = "a survivor continues with its own identifier instead of the one that it must take over"
 
     def on_second(self, message: dolev_klawe_rodeh.Second, sender: int, io: Io) -> None:
         if self.state == dolev_klawe_rodeh.RELAY:
@@ -80,10 +80,10 @@ class Keepsake(DolevKlaweRodeh):
 
 
 class Lookalike(ItaiRodeh):
-    """Recognises its own message."""
+    """Makes a mistake when it recognises its own message."""
 
     name = "zoo:lookalike"
-    wrong = "a message with one's own name is taken for one's own message, although somebody else may have drawn it too"
+    wrong = "a process takes a message with its name for its own, although another may have drawn the same name"
 
     def on_candidacy(self, message: itai_rodeh.Candidacy, sender: int, io: Io) -> None:
         if self.state == itai_rodeh.ACTIVE and (message.round, message.name) == (self.round, self.drawn):
@@ -97,10 +97,10 @@ SPECIMENS = (
         algorithm=StrawPoll,
         honest=RingCollect,
         breaks=Property.AGREEMENT,
-        teaches="A decision needs the whole evidence.",
+        teaches="A decision needs all the information.",
         answer=(
-            "The list that comes first names only the processes between its starter and this one. Everybody decides "
-            "by another part of the ring. Only a list that has come home holds all names."
+            "The first list holds only the processes between its starter and this one. Everybody decides by a "
+            "different part of the ring. Only a list that has returned to its starter holds all identifiers."
         ),
         world=ballot(StrawPoll, 4),
     ),
@@ -108,11 +108,11 @@ SPECIMENS = (
         algorithm=LostCandidacy,
         honest=ChangRoberts,
         breaks=Property.TERMINATION,
-        teaches="What a crash can take along.",
+        teaches="What a crash can lose.",
         answer=(
-            "The process that died held the only candidacy that was still under way, and nobody had a leader whose "
-            "death could be noticed: all wait for an announcement that will never come. Whoever takes part must stand "
-            "again when it learns of a death."
+            "The crashed process had the only candidacy that was still in transit, and nobody had a leader whose "
+            "crash could be noticed: all wait for an announcement that never comes. A process that takes part must "
+            "send the candidacy again when it learns of a crash."
         ),
         world=ballot(LostCandidacy, 4, nemesis=Nemesis(crashes=1, within_ms=4)),
     ),
@@ -122,9 +122,9 @@ SPECIMENS = (
         breaks=Property.TERMINATION,
         teaches="Neighbours need not be in the same round.",
         answer=(
-            "A neighbour that has its two messages already sends the next round's. Taken for this round's it "
-            "overwrites or is compared too early, and one is missing in the next round: somebody waits for ever. Keep "
-            "early messages until their round."
+            "A neighbour that already has its two messages sends those of the next round. Taken for this round, such "
+            "a message is compared too early and is missing in the next round: a process waits for ever. Keep early "
+            "messages until their round."
         ),
         world=ballot(OutOfStep, 6),
     ),
@@ -132,11 +132,11 @@ SPECIMENS = (
         algorithm=HalfWay,
         honest=Tournament,
         breaks=Property.UNIQUENESS,
-        teaches="How far one must look to have seen everything.",
+        teaches="How far a candidate must probe to have reached everybody.",
         answer=(
             "Two replies of phase k say that nobody within 2^k on either side is larger. That is the whole ring only "
-            "if 2·2^k + 1 is at least n; here it is believed at half of that, and two processes that are far apart "
-            "both lead. The honest one waits until its own probe comes home."
+            "if 2·2^k + 1 is at least n. Here half of that is taken for enough, and two processes that are far apart "
+            "both lead. The correct algorithm waits until its own probe returns."
         ),
         world=ballot(HalfWay, 8, ids=(8, 1, 2, 3, 7, 4, 5, 6)),
     ),
@@ -146,9 +146,9 @@ SPECIMENS = (
         breaks=Property.VALIDITY,
         teaches="In whose place a process stands.",
         answer=(
-            "A process survives because its left neighbour holds the largest of three identifiers, and it must take "
-            "that one over: the neighbour itself becomes a relay. It keeps its own, the largest dies out, and one wins "
-            "that should not."
+            "A process survives because its left neighbour holds the largest of three identifiers, and must take that "
+            "identifier over, because the neighbour itself becomes a relay. Here it keeps its own, the largest is "
+            "lost, and another one wins."
         ),
         world=ballot(Keepsake, 4),
     ),
@@ -158,8 +158,8 @@ SPECIMENS = (
         breaks=Property.UNIQUENESS,
         teaches="A drawn name is not an identity.",
         answer=(
-            "Two processes have drawn the same name. Each takes the other's message for its own, come home with a "
-            "clean mark, and leads. Only the number of hops tells that a message has been all the way round."
+            "Two processes have drawn the same name. Each takes the other's message for its own, returned and still "
+            "unique, and leads. Only the number of hops shows that a message has been all the way round."
         ),
         world=ballot(Lookalike, 4, parameters={"names": 3}),
     ),

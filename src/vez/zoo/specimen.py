@@ -11,20 +11,20 @@ from vez.sim import Scenario
 from vez.sim.scenario import Elect, Network, Workload
 
 PREFIX = "zoo:"
-"""What makes a specimen's name one that `vez sim` understands too."""
+"""`vez sim` finds a specimen by this prefix and its name."""
 
 
 class Specimen(msgspec.Struct, frozen=True, kw_only=True):
-    """One inhabitant of the zoo."""
+    """One wrong algorithm of the zoo."""
 
     algorithm: type[Process]
     honest: type[Process]
-    """The algorithm that it was meant to be; in the same world that one does not fail."""
+    """The correct algorithm; it does not fail in the same world."""
     breaks: Property
     teaches: str
-    """The lesson in one sentence, without giving the mistake away."""
+    """The lesson in one sentence; does not reveal the mistake."""
     answer: str
-    """The mistake, and how it leads to what is seen."""
+    """The mistake, how it leads to the failure, and the fix."""
     world: Scenario
 
     @property
@@ -34,7 +34,7 @@ class Specimen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def crowd(algorithm: type[Mutex], n: int, **changes: Any) -> Scenario:
-    """A few processes that want in again and again, with delays that vary, and nothing else going wrong."""
+    """Processes that want in again and again, with random delays and no faults."""
     scenario = Scenario(
         algorithm=algorithm.name,
         n=n,
@@ -45,12 +45,12 @@ def crowd(algorithm: type[Mutex], n: int, **changes: Any) -> Scenario:
 
 
 def ballot(algorithm: type[Election], n: int, **changes: Any) -> Scenario:
-    """A few processes that all ask for an election, with delays that vary, and nothing else going wrong."""
+    """Processes that all ask for an election, with random delays and no faults."""
     return Scenario(algorithm=algorithm.name, n=n, until_ms=300, network=Network(delay="uniform(0.2, 3)")).but(
         **changes
     )
 
 
 def stand(*processes: int) -> tuple[Elect, ...]:
-    """These ask for an election, one a moment after the other."""
+    """Let these processes ask for an election, 1 ms apart."""
     return tuple(Elect(process=process, at_ms=float(place)) for place, process in enumerate(processes))

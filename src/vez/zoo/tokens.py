@@ -13,10 +13,10 @@ from vez.zoo.specimen import Specimen, crowd
 
 
 class Impatient(TokenRing):
-    """Waits."""
+    """Makes a mistake while it waits."""
 
     name = "zoo:impatient"
-    wrong = "who has waited long takes the token for lost and makes a new one"
+    wrong = "a process that has waited long takes the token for lost and creates a new one"
 
     patience_ms: Parameter[float] = 15.0
 
@@ -37,17 +37,17 @@ class Impatient(TokenRing):
 
 
 class Hoarder(SuzukiKasami):
-    """Has the token."""
+    """Makes a mistake while it has the token."""
 
     name = "zoo:hoarder"
-    wrong = "a request that arrives while the token lies idle is only written down"
+    wrong = "a request that arrives while the token is idle is recorded but not served"
 
     def on_request(self, message: suzuki_kasami.Request, sender: int, io: Io) -> None:
         self._see(sender, message.number)
 
 
 class Mute(Raymond):
-    """Passes on."""
+    """Makes a mistake when it passes the token on."""
 
     name = "zoo:mute"
     wrong = "the token is passed on without asking for it back for those who still wait"
@@ -62,7 +62,7 @@ class Mute(Raymond):
 
 
 class BadMemory(NaimiTrehel):
-    """Points."""
+    """Makes a mistake when it changes a pointer."""
 
     name = "zoo:bad-memory"
     wrong = "the root takes a successor and still believes itself the last"
@@ -84,10 +84,10 @@ SPECIMENS = (
         algorithm=Impatient,
         honest=TokenRing,
         breaks=Property.EXCLUSION,
-        teaches="A timeout is no proof.",
+        teaches="A timeout proves nothing.",
         answer=(
-            "The token was not lost, its holder was only slow: now there are two. Without a bound on stays and "
-            "delays, silence says nothing; a new token needs an agreement that the old one is void."
+            "The token was not lost, its holder was only slow: now there are two tokens. Without a bound on stays and "
+            "delays, silence proves nothing. A new token needs an agreement that the old one is void."
         ),
         world=crowd(Impatient, 4, workload=Workload(requests=3, think_ms="uniform(0, 10)", inside_ms="uniform(1, 8)")),
     ),
@@ -95,10 +95,10 @@ SPECIMENS = (
         algorithm=Hoarder,
         honest=SuzukiKasami,
         breaks=Property.DEADLOCK_FREEDOM,
-        teaches="Who has what others want must also act when it is idle.",
+        teaches="A process that has what others want must act even when it is idle.",
         answer=(
-            "The holder looks for waiters only when it leaves. A request that comes while it has the token and is "
-            "outside is written down and not served. An idle holder sends the token at once."
+            "The holder looks for waiters only when it leaves. A request that arrives while it has the token and is "
+            "outside is recorded but never served. An idle holder must send the token at once."
         ),
         world=crowd(Hoarder, 3),
     ),
@@ -106,10 +106,10 @@ SPECIMENS = (
         algorithm=Mute,
         honest=Raymond,
         breaks=Property.STARVATION_FREEDOM,
-        teaches="Passing a turn on is also a promise to those behind.",
+        teaches="A process that passes the token on still owes it to those who wait behind it.",
         answer=(
-            "Leaving, the process sends the token to the first of its queue. Others are still in the queue, and "
-            "nothing will ever bring the token back for them: a Request must follow the token."
+            "A process that leaves sends the token to the first of its queue. Others are still in the queue, and "
+            "nothing will bring the token back for them: a Request must follow the token."
         ),
         world=crowd(Mute, 5),
     ),
@@ -117,11 +117,11 @@ SPECIMENS = (
         algorithm=BadMemory,
         honest=NaimiTrehel,
         breaks=Property.STARVATION_FREEDOM,
-        teaches="A list with one link per process: who may write it, and how often.",
+        teaches="In a list with one link per process: who may write a link, and how often.",
         answer=(
-            "The root keeps pointing at nobody after it has taken a successor. A second request ends there too and "
-            "overwrites `next`: the first successor is forgotten; and when the process wants in again, it takes "
-            "itself for the root and asks nobody. Whoever takes a successor points to it."
+            "The root points to nobody even after it has a successor. A second request ends there too and overwrites "
+            "`next`, so the first successor is forgotten; and when the process wants in again, it takes itself for "
+            "the root and asks nobody. A process that takes a successor must point to it."
         ),
         world=crowd(BadMemory, 4),
     ),
