@@ -45,8 +45,6 @@ LONGEST_FUNCTION = 60
 TOO_LONG = {
     "src/vez/testing/conformance.py",
     "tests/engines/test_file_engine.py",
-    "bench/by_hand/elected.py: elected_coordinator",
-    "bench/by_hand/fair_votes.py: maekawa_fair",
 }
 """Files and functions over the limit. This set may only shrink: split what you touch, and remove its line."""
 COPIED_LINES = 70

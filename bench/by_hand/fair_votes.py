@@ -5,18 +5,15 @@ from __future__ import annotations
 from bisect import insort
 from heapq import heappush
 
-from bench.by_hand.loop import Enter, Handlers, Heap, Number
+from bench.by_hand.loop import Enter, Handler, Handlers, Heap, Number
 from bench.by_hand.permissions import OUTSIDE, WANTED, grid
 
 
 def maekawa_fair(n: int, heap: Heap, number: Number, enter: Enter, free: list[int]) -> Handlers:
-    """Requests are (timestamp, process)."""
+    """The requester's side. Requests are (timestamp, process)."""
     voters = grid(n)
     state, clock, timestamp = [OUTSIDE] * (n + 1), [0] * (n + 1), [0] * (n + 1)
     votes, refused, inquiries = ([set[int]() for _ in range(n + 1)] for _ in range(3))
-    voted_for: list[tuple[int, int] | None] = [None] * (n + 1)
-    queues: list[list[tuple[int, int]]] = [[] for _ in range(n + 1)]
-    inquired = [False] * (n + 1)
 
     def on_want(now: int, me: int, sender: int, value: int) -> None:
         state[me] = WANTED
@@ -26,7 +23,52 @@ def maekawa_fair(n: int, heap: Heap, number: Number, enter: Enter, free: list[in
         for voter in voters[me]:
             heappush(heap, (now + 1, number(), on_request, voter, me, timestamp[me]))
 
-    # The voter.
+    def on_vote(now: int, me: int, sender: int, times: tuple[int, int]) -> None:
+        clock[me] = max(clock[me], times[1])
+        votes[me].add(sender)
+        refused[me].discard(sender)
+        settle(now, me)
+
+    def on_failed(now: int, me: int, sender: int, times: tuple[int, int]) -> None:
+        clock[me] = max(clock[me], times[1])
+        if state[me] == WANTED and times[0] == timestamp[me] and sender not in votes[me]:
+            refused[me].add(sender)
+            settle(now, me)
+
+    def on_inquire(now: int, me: int, sender: int, time: int) -> None:
+        if state[me] == WANTED and time == timestamp[me]:
+            inquiries[me].add(sender)
+            settle(now, me)
+
+    def settle(now: int, me: int) -> None:
+        if len(votes[me]) == len(voters[me]):
+            state[me] = OUTSIDE
+            enter(now, me)
+        elif refused[me] and inquiries[me]:
+            for voter in sorted(inquiries[me] & votes[me]):
+                votes[me].discard(voter)
+                inquiries[me].discard(voter)
+                refused[me].add(voter)
+                free[0] += voter == me
+                heappush(heap, (now + 1, number(), on_relinquish, voter, me, timestamp[me]))
+
+    def on_done(now: int, me: int) -> None:
+        free[0] += 1
+        for voter in voters[me]:
+            heappush(heap, (now + 1, number(), on_release, voter, me, timestamp[me]))
+
+    on_request, on_relinquish, on_release = _voter(n, heap, number, free, clock, (on_vote, on_failed, on_inquire))
+    return on_want, on_done
+
+
+def _voter(
+    n: int, heap: Heap, number: Number, free: list[int], clock: list[int], answers: tuple[Handler, Handler, Handler]
+) -> tuple[Handler, Handler, Handler]:
+    """The voter's side: what it does on a Request, a Relinquish and a Release."""
+    on_vote, on_failed, on_inquire = answers
+    voted_for: list[tuple[int, int] | None] = [None] * (n + 1)
+    queues: list[list[tuple[int, int]]] = [[] for _ in range(n + 1)]
+    inquired = [False] * (n + 1)
 
     def on_request(now: int, me: int, sender: int, time: int) -> None:
         clock[me] = max(clock[me], time)
@@ -64,40 +106,4 @@ def maekawa_fair(n: int, heap: Heap, number: Number, enter: Enter, free: list[in
         if queues[me]:
             vote(now, me, queues[me].pop(0))
 
-    # The one who asked.
-
-    def on_vote(now: int, me: int, sender: int, times: tuple[int, int]) -> None:
-        clock[me] = max(clock[me], times[1])
-        votes[me].add(sender)
-        refused[me].discard(sender)
-        settle(now, me)
-
-    def on_failed(now: int, me: int, sender: int, times: tuple[int, int]) -> None:
-        clock[me] = max(clock[me], times[1])
-        if state[me] == WANTED and times[0] == timestamp[me] and sender not in votes[me]:
-            refused[me].add(sender)
-            settle(now, me)
-
-    def on_inquire(now: int, me: int, sender: int, time: int) -> None:
-        if state[me] == WANTED and time == timestamp[me]:
-            inquiries[me].add(sender)
-            settle(now, me)
-
-    def settle(now: int, me: int) -> None:
-        if len(votes[me]) == len(voters[me]):
-            state[me] = OUTSIDE
-            enter(now, me)
-        elif refused[me] and inquiries[me]:
-            for voter in sorted(inquiries[me] & votes[me]):
-                votes[me].discard(voter)
-                inquiries[me].discard(voter)
-                refused[me].add(voter)
-                free[0] += voter == me
-                heappush(heap, (now + 1, number(), on_relinquish, voter, me, timestamp[me]))
-
-    def on_done(now: int, me: int) -> None:
-        free[0] += 1
-        for voter in voters[me]:
-            heappush(heap, (now + 1, number(), on_release, voter, me, timestamp[me]))
-
-    return on_want, on_done
+    return on_request, on_relinquish, on_release
