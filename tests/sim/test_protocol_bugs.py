@@ -239,8 +239,8 @@ def _fails(body: str) -> type[Process]:
         ("on_start(self, io)", "RecursionError: maximum recursion", "VEZ_DEBUG"),
         ("io.send(2, Hello(1, 2, 3))", "TypeError: .*positional", "VEZ_DEBUG"),
         ("io.sendd(2, Hello())", "AttributeError: io has no 'sendd'", r"did you mean io\.send\?"),
-        ("self.cout = 3", "AttributeError: no field 'cout'", "declare it in Failing: `cout: int = 0`"),
-        ("self.cout += 3", "AttributeError: no field 'cout'", "declare it in Failing: `cout: int = 0`"),
+        ("self.cout = 3", "AttributeError: no field 'cout'", "declare it in Failing, for example `cout: int = 0`"),
+        ("self.cout += 3", "AttributeError: no field 'cout'", "declare it in Failing, for example `cout: int = 0`"),
         ("sys.exit(3)", "SystemExit: 3", "VEZ_DEBUG"),
     ],
 )

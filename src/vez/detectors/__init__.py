@@ -1,8 +1,8 @@
-"""Failure detectors: what turns the arrivals of heartbeats into suspicion and trust.
+"""Failure detectors: decide from the arrivals of heartbeats whom to suspect.
 
-A monitor watches one peer. It is told when heartbeats arrive and says until when it will wait for the next
-one; it reads no clock and sends nothing, so the simulator, a node on sockets and `vez detectors` share it.
-Algorithms see `on_suspect` and `on_trust` only, whatever the detector beneath them.
+A monitor watches one peer. It is told when heartbeats arrive, and gives the time until which it waits for the next
+one. It reads no clock and sends nothing, so the simulator, a node on sockets and `vez detectors` can share it.
+Algorithms see only `on_suspect` and `on_trust`, whatever the detector.
 """
 
 from vez.detectors.adaptive import Adaptive

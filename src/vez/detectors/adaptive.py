@@ -1,7 +1,9 @@
-"""Every mistake lengthens the timeout: the eventually perfect detector of Chandra and Toueg (JACM 43(2), 1996).
+"""Adaptive timeout: every mistake makes it longer.
 
-If there is a bound on the gaps between arrivals, known or not, the timeout is above it after a finite number of
-mistakes and no more are made. The price: it never shortens again, so crashes are noticed ever later.
+Source: the eventually perfect detector of Chandra and Toueg, JACM 43(2), 1996.
+
+If the gaps between arrivals are bounded, even by an unknown bound, the timeout exceeds the bound after a finite number
+of mistakes, and there are no more. The price: the timeout never becomes shorter, so crashes are detected later.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from vez.detectors.monitor import Monitor, Settings
 
 
 class Adaptive(Monitor):
-    """A timeout that learns from its mistakes."""
+    """A timeout that grows with each mistake."""
 
     def __init__(self, settings: Settings, start_ms: float) -> None:
         super().__init__(settings, start_ms)

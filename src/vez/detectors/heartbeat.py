@@ -1,7 +1,7 @@
-"""A fixed timeout: suspect whoever has not been heard for so long.
+"""Fixed timeout: suspect a peer if no heartbeat arrived for `timeout_ms`.
 
-Complete (a crash is always noticed, `timeout_ms` after the last heartbeat arrived at the latest), and accurate only
-where a bound on the gaps between arrivals is known and the timeout is above it.
+Complete: every crash is detected, at most `timeout_ms` after the last arrival. Accurate only if the gaps between
+arrivals have a known bound and the timeout exceeds it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from vez.detectors.monitor import Monitor
 
 
 class Heartbeat(Monitor):
-    """Silence of a fixed length is taken for death."""
+    """Suspects after a fixed time without heartbeats."""
 
     @property
     def deadline_ms(self) -> float:

@@ -1,7 +1,7 @@
-"""Accrual: suspicion as a number, φ = -log₁₀ of the chance that the heartbeat is merely late.
+"""Accrual detector: suspicion is a number, φ = -log₁₀ of the probability that the heartbeat is only late.
 
-Source: Hayashibara, Défago, Yared and Katayama, SRDS 2004. The intervals between arrivals are remembered and a
-distribution is fitted to them; φ grows with the silence, and the peer is suspected when it passes the threshold.
+Source: Hayashibara, Défago, Yared and Katayama, SRDS 2004. A distribution is fitted to the last intervals
+between arrivals. φ grows with the time since the last arrival, and the peer is suspected when φ exceeds the threshold.
 With an exponential tail φ = 8 waits 8·ln 10 = 18.4 mean intervals; with a normal one the mean plus 5.6 deviations.
 """
 
@@ -14,17 +14,17 @@ from statistics import NormalDist
 from vez.detectors.monitor import Monitor, Settings
 
 LEAST_DEVIATION = 0.1
-"""Of the mean: perfectly regular arrivals must not make the first late one a proof."""
+"""Smallest deviation, relative to the mean: after regular arrivals, a slightly late one is not a crash."""
 
 _NORMAL = NormalDist()
 
 
 class Phi(Monitor):
-    """How unlikely the silence is, by what has been seen so far."""
+    """Suspects by the distribution of the last intervals."""
 
     def __init__(self, settings: Settings, start_ms: float) -> None:
         super().__init__(settings, start_ms)
-        # Nothing has been seen: assume the agreed interval, give or take a quarter.
+        # No arrivals yet: assume the configured interval, plus or minus a quarter.
         interval = settings.interval_ms
         self._intervals = deque((0.75 * interval, 1.25 * interval), maxlen=settings.window)
         self._sum = sum(self._intervals)
@@ -44,12 +44,12 @@ class Phi(Monitor):
 
     @property
     def mean_ms(self) -> float:
-        """The mean of the remembered intervals."""
+        """Mean of the kept intervals."""
         return self._sum / len(self._intervals)
 
     @property
     def deviation_ms(self) -> float:
-        """Their deviation, but not less than a tenth of the mean."""
+        """Standard deviation of the kept intervals, at least a tenth of the mean."""
         mean = self.mean_ms
         variance = max(0.0, self._squares / len(self._intervals) - mean * mean)
         return max(math.sqrt(variance), LEAST_DEVIATION * mean)
@@ -61,7 +61,7 @@ class Phi(Monitor):
         return self.last_ms + max(0.0, self.mean_ms + self._deviations * self.deviation_ms)
 
     def phi(self, at_ms: float) -> float:
-        """The suspicion at a moment."""
+        """The suspicion at this time."""
         silence = at_ms - self.last_ms
         if self.settings.tail == "exponential":
             return silence / self.mean_ms / math.log(10)

@@ -1,12 +1,12 @@
-"""Agenda: what happens when, in virtual time.
+"""Agenda: the queue of future events, ordered by virtual time.
 
-What happens is a delivery of something (a message, a timer, the end of a stay) to a node, for the handler of its
-kind; or, where there is no node, an action to call. The agenda is a heap of these by time; a number keeps the order
-of planning among things of one time.
+An entry is a delivery to a node (a message, a timer, the end of a stay), for the handler of its kind; or, without a
+node, an action to call. The agenda is a heap of entries. Entries of the same time keep the order in which they were
+planned, by a number.
 
-Where every message takes the same time, all that is sent at one moment arrives at one moment, so it need not be
-sorted: `Moments` collects it in an outbox and gives whole moments. What is planned by other means for the moment of
-the outbox joins it, and what is planned for the moment under way joins that, so that the order is the same.
+If every message takes the same time, all messages that are sent at one moment also arrive at one moment, so they need
+no sorting: `Moments` collects them in an outbox and returns whole moments. Other entries for the moment of the outbox
+are added to it, and entries for the current moment are added to that one. So the order is the same as in a heap.
 """
 
 from __future__ import annotations
@@ -17,49 +17,49 @@ from itertools import count
 from typing import Any
 
 Delivery = tuple[Any, Any, int]
-"""Node, what, sender; or None, action, 0."""
+"""(node, what, sender), or (None, action, 0)."""
 
 
 class Agenda:
-    """The future, as a heap of (time, number, node, what, sender).
+    """A heap of (time, number, node, what, sender), and the current time.
 
-    What every sender needs lies here, and not in every node: with a million of them, what is read of a node has to
-    fit into one line of the processor's cache.
+    What every sender needs is stored here and not in each node: with a million nodes, the fields of a node that are
+    read often must fit into one cache line.
     """
 
     __slots__ = ("by_id", "heap", "now", "number", "sent")
 
     def __init__(self, by_id: dict[int, Any] | list[Any]) -> None:
-        self.by_id = by_id  # the nodes
-        self.sent: dict[type, int] = {}  # how many messages of each kind; those to oneself are not counted
+        self.by_id = by_id  # the nodes, by identifier
+        self.sent: dict[type, int] = {}  # number of messages by kind, without those to oneself
         self.now = 0
         self.heap: list[Any] = []
         self.number = count().__next__
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is left to happen."""
+        """True if no entry is left."""
         return not self.heap
 
     def plan(self, at: int, action: Callable[[], None]) -> None:
-        """Call the action at a time, or now if that has passed."""
+        """Call the action at this time, or now if the time has passed."""
         heappush(self.heap, (max(at, self.now), self.number(), None, action, 0))
 
     def post(self, wait_us: int, node: Any, what: Any, sender: int) -> None:
-        """Deliver something so much later."""
+        """Deliver `what` to the node after `wait_us` microseconds."""
         heappush(self.heap, (self.now + wait_us, self.number(), node, what, sender))
 
 
 class Moments(Agenda):
-    """The future moment by moment: a heap of (time, number, delivery), and what happens one delay from now."""
+    """An agenda for a constant delay: a heap of (time, number, delivery), and the outbox for one delay from now."""
 
     __slots__ = ("delay_us", "outbox", "today")
 
     def __init__(self, by_id: dict[int, Any] | list[Any], delay_us: int) -> None:
         super().__init__(by_id)
         self.delay_us = delay_us
-        self.outbox: list[Delivery] = []  # for the time now + delay_us, after what the heap has for that time
-        self.today: list[Delivery] = []  # for the time now
+        self.outbox: list[Delivery] = []  # for the time now + delay_us, after the entries of the heap for that time
+        self.today: list[Delivery] = []  # for the current time
 
     @property
     def is_empty(self) -> bool:
@@ -77,12 +77,15 @@ class Moments(Agenda):
             self.today.append((node, what, sender))
 
     def begin(self) -> None:
-        """What was planned for time 0 before time began is still to come, like all the rest."""
+        """Before the run: entries that were planned for time 0 go into the heap with the others."""
         self.heap += ((0, self.number(), delivery) for delivery in self.today)
         self.heap.sort()
 
     def collect(self, at: int) -> list[Delivery]:
-        """All that was planned for a moment, in the order of planning; an outbox of a later one must be sorted."""
+        """Return all entries for the next moment, in the order of planning.
+
+        If the outbox belongs to a later moment, its entries go into the heap.
+        """
         heap = self.heap
         today = [heappop(heap)[2]]
         while heap and heap[0][0] == at:

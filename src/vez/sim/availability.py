@@ -1,6 +1,6 @@
 """Availability: which processes are up, paused or crashed.
 
-It knows processes by their identifiers only and records nothing. `Faults` changes it; all others ask it.
+It knows only identifiers, and records nothing. `Faults` changes it; all other parts only read it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ NEVER = sys.maxsize
 
 
 class Availability:
-    """Who is dead, who is paused, and what waits for the end of a pause."""
+    """The state of each process, and the actions that wait for the end of a pause."""
 
     def __init__(self) -> None:
         self._dead: set[int] = set()
@@ -30,11 +30,11 @@ class Availability:
         return process not in self._dead or self._back_at[process] < NEVER
 
     def life(self, process: int) -> int:
-        """The number of crashes so far. What was planned in an earlier life is void."""
+        """The number of crashes so far. Plans of an earlier life must be dropped."""
         return self._lives.get(process, 0)
 
     def when_awake(self, process: int, action: Callable[[], None], *, urgent: bool = False) -> None:
-        """Act now, or at the end of the pause; never if the process is dead or dies before.
+        """Call the action now, or at the end of the pause. It is dropped if the process is dead or crashes before.
 
         An urgent action comes before all others that wait for the end of the pause.
         """
@@ -45,7 +45,7 @@ class Availability:
             action()
 
     def crash(self, process: int, back_at: int) -> bool:
-        """The process stops. False if it was dead already; of overlapping crashes the longest counts."""
+        """Crash a process. False if it was dead already. Of overlapping crashes, the longest counts."""
         self._back_at[process] = max(back_at, self._back_at.get(process, 0))
         if process in self._dead:
             return False
@@ -55,15 +55,15 @@ class Availability:
         return True
 
     def can_recover(self, process: int, now: int) -> bool:
-        """True if the process is dead and no other crash keeps it down for longer."""
+        """True if the process is dead and no other crash lasts longer."""
         return process in self._dead and self._back_at[process] <= now
 
     def recover(self, process: int) -> None:
-        """The process is up again."""
+        """Mark the process as up."""
         self._dead.discard(process)
 
     def pause(self, process: int, until: int) -> bool:
-        """The process stands still. False if it did so before; overlapping pauses end with the last."""
+        """Pause a process. False if it was paused already. Of overlapping pauses, the longest counts."""
         self._paused_until[process] = max(until, self._paused_until.get(process, 0))
         if process in self._backlogs:
             return False
@@ -71,9 +71,9 @@ class Availability:
         return True
 
     def can_resume(self, process: int, now: int) -> bool:
-        """True if the process is paused and no other pause holds it for longer."""
+        """True if the process is paused and no other pause lasts longer."""
         return process in self._backlogs and self._paused_until[process] <= now
 
     def resume(self, process: int) -> list[Callable[[], None]]:
-        """The process goes on; what has waited for it, in order."""
+        """End the pause; return the waiting actions in order."""
         return self._backlogs.pop(process)

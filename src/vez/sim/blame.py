@@ -1,6 +1,6 @@
-"""Blame: whose fault it is when a handler raises something of its own.
+"""Blame: find the handler that raised an exception.
 
-Looked for only after the fact, in the traceback, so that the loop which calls handlers stays as lean as it is.
+The traceback is searched after the exception, so the loop that calls handlers needs no extra code.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NO_FIELD = re.compile(r"'(\w+)' object has no attribute '(\w+)'")
 
 
 def blame(error: BaseException, nodes: Iterable[Node], now: int) -> HandlerFailed | None:
-    """The error with the handler's file and line, or None where no handler was at work."""
+    """An error that names the handler's file and line, or None if no handler was running."""
 
     def when(frame: FrameType) -> str:
         who = _who(nodes, frame)
@@ -37,7 +37,7 @@ def blame(error: BaseException, nodes: Iterable[Node], now: int) -> HandlerFaile
 def blame_handler(
     error: BaseException, when: Callable[[FrameType], str], ios: tuple[type, ...]
 ) -> HandlerFailed | None:
-    """The same in any world that runs handlers; `ios` are the classes that it gives them as `io`."""
+    """Version of `blame` for any host of handlers. `ios` are the classes of the objects that it passes as `io`."""
     steps = list(_steps(error))
     place = next((place for place, (frame, _) in enumerate(steps) if _process(frame) is not None), None)
     if place is None:
@@ -48,7 +48,7 @@ def blame_handler(
 
 
 def blame_function(error: BaseException, function: Any, what: str) -> HandlerFailed:
-    """The error of a function of the user's, called in the very frame that caught it."""
+    """An error that names a user's function, which was called by the frame that caught the exception."""
     steps = list(_steps(error))[1:]
     code = getattr(function, "__code__", None)
     if steps:
@@ -60,7 +60,7 @@ def blame_function(error: BaseException, function: Any, what: str) -> HandlerFai
 
 
 def _where(steps: list[Step]) -> str:
-    """File, line and name: the line is the innermost in the file of the first step."""
+    """File, line and name. The line is the innermost one in the file of the first step."""
     code = steps[0][0].f_code
     line = [line for inner, line in steps if inner.f_code.co_filename == code.co_filename][-1]
     return f"{_short(code.co_filename)}:{line}: {code.co_qualname.rpartition('<locals>.')[2]}"
@@ -80,7 +80,7 @@ def _process(frame: FrameType) -> Process | None:
 
 
 def _who(nodes: Iterable[Node], frame: FrameType) -> int | None:
-    """The process at work: its io says so, and without one (in `status`) it is looked for."""
+    """The identifier of the running process: from its `io`, or, in `status()`, which has none, by search."""
     for value in frame.f_locals.values():
         if isinstance(value, Node | Recorder):
             return int(value.me)
@@ -89,22 +89,23 @@ def _who(nodes: Iterable[Node], frame: FrameType) -> int | None:
 
 
 def _words(error: BaseException, algorithm: str, ios: tuple[type, ...]) -> tuple[str, str]:
-    """The error in words, and the next thing to do where it can be told."""
+    """The error as text, and a hint or an empty text."""
     if isinstance(error, AttributeError) and error.name and isinstance(error.obj, ios):
         known = [name for name in vars(Io) if not name.startswith("_")]
         near = get_close_matches(error.name, known, n=1)
         hint = f"did you mean io.{near[0]}?" if near else f"io has {', '.join(known)}"
         return f"AttributeError: io has no {error.name!r}", hint
-    # By its words: Python does not say on whom an assignment failed.
+    # Matched by its text: for a failed assignment Python does not store the object in the exception.
     missing = _NO_FIELD.fullmatch(str(error)) if isinstance(error, AttributeError) else None
     if missing and missing[1] == algorithm:
-        return f"AttributeError: no field {missing[2]!r}", f"declare it in {algorithm}: `{missing[2]}: int = 0`, say"
+        hint = f"declare it in {algorithm}, for example `{missing[2]}: int = 0`"
+        return f"AttributeError: no field {missing[2]!r}", hint
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text}" if text else type(error).__name__, ""
 
 
 def _short(file: str) -> str:
-    """The path as seen from here, if it is below."""
+    """The path relative to the current directory, if the file is below it."""
     try:
         near = os.path.relpath(file)
     except ValueError:  # another drive

@@ -1,4 +1,4 @@
-"""Choices: what `io.choose` gives, drawn from the seed or taken from the scenario."""
+"""Choices: the results of `io.choose`, drawn from the seed or taken from the scenario."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vez.sim.setup import Setup
 
 
 class Choices:
-    """The choices of a run, counted per process so that a scenario can name each."""
+    """The choices of a run. They are numbered per process, so that a scenario can set each of them."""
 
     def __init__(self, setup: Setup, *, explain: bool) -> None:
         self._algorithm = setup.algorithm.__name__
@@ -21,7 +21,7 @@ class Choices:
         self._made: list[Choice] = []
 
     def pick(self, process: int, count: int) -> int:
-        """The index of one of `count` options."""
+        """Choose one of `count` options; return its index."""
         check_options(self._algorithm, count)
         if not self._given and not self._explain:
             return min(int(self._chance() * count), count - 1)
@@ -35,5 +35,5 @@ class Choices:
         return index
 
     def explicit(self, scenario: Scenario) -> Scenario:
-        """The scenario with every choice written down."""
+        """The scenario with every choice written out."""
         return scenario.but(choice=tuple(self._made))

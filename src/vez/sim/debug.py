@@ -1,4 +1,4 @@
-"""Debug runs: every handler is run twice, and its fields are looked at afterwards.
+"""Debug runs: every handler is run twice, and its fields are checked afterwards.
 
 Both runs are on copies of the process, and their effects are only recorded. If the two differ, the handler read
 something that is not its state or its event: a clock, a global, a set's order. If not, the effects are performed.
@@ -20,7 +20,7 @@ from vez.sim.node import Node
 
 
 def run_twice(node: Node, choices: Choices, handler: Callable[..., None], arguments: tuple[Any, ...]) -> None:
-    """Rehearse the handler twice, compare, then let its effects happen once."""
+    """Run the handler twice on copies, compare the results, then perform its effects once."""
     first_process, second_process = (msgspec.structs.replace(node.process) for _ in range(2))
     site = Site(type(node.process), node.services.directory.topology, node.me)
     first = Recorder(site, lambda count: choices.pick(node.me, count))

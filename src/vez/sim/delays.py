@@ -1,7 +1,7 @@
-"""How long a message takes: distributions that give the same microseconds on any machine.
+"""Delays: distributions of durations that give the same microseconds on any machine.
 
-Only `Random.random()` is drawn from (its sequence for a seed is promised never to change), and the result
-is rounded to whole microseconds, so that the last bit of a machine's logarithm does not matter.
+Only `Random.random()` is used, because Python promises that its sequence for a seed never changes. The result is
+rounded to whole microseconds, so that the last bit of a machine's logarithm does not matter.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from vez.errors import BadData
 US = 1000  # microseconds in a millisecond
 _FORM = re.compile(r"^\s*(\w+)\s*\(\s*([^()]*)\)\s*$")
 _NORMAL = NormalDist()
-_MAX_SIGMA = 25.0  # far beyond any delay, far below what overflows
+_MAX_SIGMA = 25.0  # larger than any useful value, and small enough not to overflow
 MAX_MS = MAX_TIMER_MS
-"""The longest duration that can be asked for, about thirty years: what adds up to more is a mistake."""
+"""The longest allowed duration, about thirty years. Anything longer is taken for a mistake."""
 
 
 def us(ms: float) -> int:
@@ -29,7 +29,7 @@ def us(ms: float) -> int:
 
 
 def plain(number: float) -> str:
-    """A number as short as it can be written without losing any of it."""
+    """The shortest text of a number that is read back as the same number."""
     return repr(number).removesuffix(".0")
 
 
@@ -49,11 +49,11 @@ class Delay:
 
     @property
     def is_constant(self) -> bool:
-        """Whether every draw is the same."""
+        """True if every draw gives the same value."""
         return self.kind == "constant"
 
     def sampler(self, chance: Random, least_us: int = 1) -> Callable[[], int]:
-        """A function that draws a duration in microseconds, never below `least_us`."""
+        """Return a function that draws a duration in microseconds, at least `least_us`."""
         random = chance.random
         if self.kind == "constant":
             fixed = max(least_us, us(self.numbers[0]))
@@ -84,7 +84,7 @@ KINDS = {
 
 
 def parse_delay(text: str | float) -> Delay:
-    """A distribution from its text; a bare number is a constant."""
+    """Parse the text of a distribution. A bare number is a constant."""
     found = _FORM.match(str(text))
     kind, inside = (found[1], found[2]) if found else ("constant", str(text))
     forms = ", ".join(form for form, _ in KINDS.values())

@@ -1,8 +1,8 @@
-"""Detection: the failure detectors under an algorithm.
+"""Detection: the failure detectors of a run.
 
-The perfect one is told of every crash. The others are real: they live on heartbeats of the simulated network. These
-are lost, delayed, cut and piled up like any other message, but they are not the algorithm's: they have a source of
-chance of their own, so that they do not shift its delays, and a count of their own.
+The perfect detector is told of every crash. The others use heartbeats over the simulated network. Heartbeats are
+lost, delayed, cut and held back like messages, but they have a random generator of their own, so that they do not
+change the delays of the algorithm's messages, and they are counted separately.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from vez.sim.suspicions import Suspicions
 
 
 class Detection:
-    """No failure detector; and what `Faults` and the run ask of every kind."""
+    """The base class, which detects nothing: what `Faults` and the run call on every detector."""
 
     beats = 0
     """Heartbeats sent so far."""
 
     def plan(self) -> None:
-        """Before the run: put what the detector does from the start into the agenda."""
+        """Before the run: plan what the detector does from time 0."""
 
     def crashed(self, process: int) -> None:
         """A process has crashed."""
@@ -37,12 +37,12 @@ class Detection:
         """A process is back."""
 
     def explicit(self, scenario: Scenario) -> Scenario:
-        """The scenario with what the detector said written down, where chance had a part in it."""
+        """The scenario with the reports of the detector written out, if they depend on chance."""
         return scenario
 
 
 class PerfectDetection(Detection):
-    """Everybody is told of every crash and every recovery, a fixed time after it."""
+    """Tells all processes of every crash and recovery, a fixed time after it."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class HeartbeatDetection(Detection):
         self._chance = chance.random
         self._delay = setup.delay.sampler(chance)
         self._monitors: dict[tuple[int, int], Monitor] = {}
-        self._since: dict[tuple[int, int], float] = {}  # since when the observer suspects the peer
+        self._since: dict[tuple[int, int], float] = {}  # begin of each current suspicion, by (observer, peer)
         self._told: list[Suspicion] = []
 
     def plan(self) -> None:
@@ -124,7 +124,7 @@ class HeartbeatDetection(Detection):
         return scenario.but(detector=Detector(kind="none"), suspect=(*scenario.suspect, *self._told, *still))
 
     def _start(self, node: Node) -> None:
-        """A process begins or comes back: it trusts everybody, and sends heartbeats from now on."""
+        """Start a process, or start it again: it trusts all others, and sends heartbeats from now on."""
         now = self._now()
         for peer in node.peers:
             key = (node.me, peer)
@@ -165,7 +165,7 @@ class HeartbeatDetection(Detection):
         self._watch(node, peer)
 
     def _watch(self, node: Node, peer: int) -> None:
-        """Look again when the wait is over. A slow observer looks at its clock before it reads its mail."""
+        """Check the peer at its deadline. After a pause, this comes before heartbeats that arrived meanwhile."""
         monitor, life = self._monitors[node.me, peer], self._availability.life(node.me)
         look = partial(self._look, node, peer, monitor.last_ms, life)
         at = us(monitor.deadline_ms) + 1

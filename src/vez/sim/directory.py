@@ -1,4 +1,4 @@
-"""Directory: what processes may ask about the topology, computed once for each that asks."""
+"""Directory: peers and neighbours of each process, computed when first asked for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vez.core.topology import Topology
 class Directory:
     """The topology of a run.
 
-    With a million processes nobody can afford everybody's peers, and a process that asks once will ask again.
+    The peers of all processes would not fit into memory if there are a million; a process that asks once asks again.
     """
 
     __slots__ = ("hub", "neighbours", "others", "peers", "topology")
@@ -24,7 +24,7 @@ class Directory:
 
 
 class _Remembered(dict[int, tuple[int, ...]]):
-    """Answers by process. A subscript that finds its answer is no Python call."""
+    """Answers by process. Reading a known answer makes no Python call."""
 
     def __init__(self, ask: Callable[[int], tuple[int, ...]]) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Dispatcher: finds the handler of what arrives, and calls handlers."""
+"""Dispatcher: finds and calls handlers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vez.sim.recording import Recording
 
 
 class Dispatcher:
-    """The handlers of an algorithm, and of what else the agenda delivers (timers, wants, broadcasts)."""
+    """The handlers of an algorithm, and of the other entries of the agenda (timers, wants, broadcasts)."""
 
     def __init__(self, algorithm: type[Process], recording: Recording, choices: Choices, *, debug: bool) -> None:
         self._handlers = handlers_of(algorithm)
@@ -22,7 +22,7 @@ class Dispatcher:
         self._choices = choices
         self._debug = debug
         self.by_kind: dict[type, Callable[..., None]] = {}
-        """What has been found or added so far. The loops look here first."""
+        """Handlers that have been found or added. The loops look here first."""
 
     def add(self, kind: type, handler: Callable[..., None]) -> None:
         """Deliveries of this kind go to `handler(process, what, sender, node)`."""

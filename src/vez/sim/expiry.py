@@ -1,4 +1,4 @@
-"""Expiry: what happens when a timer runs out."""
+"""Expiry: handles timers that run out."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Expiry:
         self._dispatcher = dispatcher
 
     def run_out(self, process: Process, timer: Timer, number: int, node: Node) -> None:
-        """The agenda's entry of a timer is due; it does nothing if the timer was replaced or cancelled."""
+        """Handle a timer's entry of the agenda that is due. Does nothing if the timer was replaced or cancelled."""
         if timer.running.get(node.me) == number:
             self._availability.when_awake(node.me, partial(self._fire, node, timer, number))
 
@@ -34,7 +34,7 @@ class Expiry:
 
 
 def run_out_quietly(process: Process, timer: Timer, number: int, node: Node) -> None:
-    """The same where nothing is recorded and nobody is ever paused."""
+    """Version of `Expiry.run_out` for quiet runs: no recording and no pauses."""
     if timer.running.get(node.me) == number:
         del timer.running[node.me]
         timer.handler(process, node)

@@ -1,4 +1,4 @@
-"""Faults: starts, crashes, recoveries, pauses and partitions, as planned."""
+"""Faults: plans and performs starts, crashes, recoveries, pauses and partitions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from vez.sim.timers import Timers
 
 
 class Faults:
-    """What happens to processes and channels, and who is told of it."""
+    """The faults of a run. Each is passed on to the parts that it concerns."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Faults:
         self._keeps = (*marked(setup.algorithm, DURABLE), *marked(setup.algorithm, PARAMETER))
 
     def plan_start(self) -> None:
-        """Everybody starts at time 0, in standing order; those who crash at 0 never start."""
+        """Start every process at time 0, in the order of the ids. A process that crashes at 0 does not start."""
         start = self._setup.algorithm.on_start
         for node in self._nodes.values():
             self._recording.starts(node.me, node.process)
@@ -65,13 +65,13 @@ class Faults:
             self._agenda.plan(0, partial(self._availability.when_awake, node.me, call))
 
     def plan(self) -> None:
-        """Put every fault into the agenda."""
+        """Plan every fault in the agenda."""
         plan, nodes = self._agenda.plan, self._nodes
         for crash in self._crashes:
             node = nodes[crash.process]
             back_at = NEVER if crash.recover_ms is None else us(crash.recover_ms)
             if crash.at_ms == 0:
-                self._crash(node, back_at)  # dead from the start
+                self._crash(node, back_at)  # before anything starts
             else:
                 plan(us(crash.at_ms), partial(self._crash, node, back_at))
             if crash.recover_ms is not None:
@@ -85,7 +85,7 @@ class Faults:
                 plan(us(partition.until_ms), partial(self._network.heal, channels))
 
     def explicit(self, scenario: Scenario) -> Scenario:
-        """The scenario with the nemesis's faults written down."""
+        """The scenario with the random faults written out."""
         return scenario.but(nemesis=Nemesis(), crash=self._crashes, pause=self._pauses, partition=self._partitions)
 
     def _crash(self, node: Node, back_at: int) -> None:
@@ -128,7 +128,7 @@ class Faults:
             availability.when_awake(process, action)
 
     def _channels(self, partition: Partition) -> list[tuple[int, int]]:
-        """The one-way channels that a partition cuts. Those who are in no group form one of their own."""
+        """The one-way channels that a partition cuts. Processes that are in no group form one more group."""
         ids = sorted(self._setup.ids)
         channels = list(partition.one_way)
         if partition.groups:

@@ -1,8 +1,8 @@
-"""Harness: the application above the algorithm.
+"""Harness: the application that uses the algorithm.
 
-It makes processes want in, decides how long they stay, writes to the protected resource when they enter
-and when they leave, and calls `on_done`. For elections it asks for elections. `io.enter` is an observation:
-a process that says so without having been asked has a bug.
+For mutual exclusion it calls `on_want`, decides how long a process stays inside, writes to the protected resource at
+the begin and at the end of the stay, and calls `on_done`. For elections it calls `on_elect`. `io.enter()` only reports
+that a process is inside; to call it without a request is a bug.
 """
 
 from __future__ import annotations
@@ -26,11 +26,14 @@ from vez.sim.scenario import Elect, Scenario, Want, Workload
 from vez.sim.setup import Setup
 
 LINGER = 10
-"""Message times that a run goes on after the last stay, so that releases arrive; a token may turn for ever."""
+"""Message times until the end of the run after the last stay.
+
+Releases can arrive in that time. Waiting for all messages is not possible: a token may circulate for ever.
+"""
 
 
 class Stay(NamedTuple):
-    """One planned stay: wanted at a time, or a while after the stay before it."""
+    """One planned stay in the critical section. It begins `at` a time, or `think_us` after the previous stay."""
 
     inside_us: int
     at: int = -1
@@ -38,7 +41,7 @@ class Stay(NamedTuple):
 
     @property
     def is_at_once(self) -> bool:
-        """Whether it is wanted as soon as the one before it is over."""
+        """True if it is wanted as soon as the previous stay is over."""
         return self.at < 0 and not self.think_us
 
 
@@ -64,16 +67,16 @@ class Harness:
         self._dispatcher = dispatcher
         self._availability = availability
         self._plans: defaultdict[int, deque[Stay]] = defaultdict(deque)
-        self._current: dict[int, Stay] = {}  # who will want, wants or is inside
-        self._asked: set[int] = set()  # of these, who wants or is inside
-        self._inside: dict[int, int | None] = {}  # who is inside, with which token
+        self._current: dict[int, Stay] = {}  # the stay of each process that will want, wants or is inside
+        self._asked: set[int] = set()  # those of them that want or are inside
+        self._inside: dict[int, int | None] = {}  # the token of each process that is inside
         self._highest: int | None = None  # the largest token that the resource has seen
         self.idle = False
         self._wanted: list[Want] = []
         self._linger = LINGER * setup.message_us
 
     def plan(self) -> None:
-        """Put the application's wishes into the agenda."""
+        """Plan the requests and elections of the application."""
         scenario, algorithm = self._setup.scenario, self._setup.algorithm
         if issubclass(algorithm, Mutex):
             self._plan_stays(scenario, algorithm)
@@ -81,7 +84,7 @@ class Harness:
             self._plan_elections()
 
     def entered(self, node: Node, token: int | None) -> None:
-        """The algorithm says that a process is inside."""
+        """Called for `io.enter()`: the process is inside."""
         if node.me not in self._asked or node.me in self._inside:
             self.spurious(node.me, inside=node.me in self._inside)
             return
@@ -95,7 +98,7 @@ class Harness:
         )
 
     def crashed(self, process: int) -> None:
-        """A crash ends the stay or the wait; what was planned after it stays planned."""
+        """End the stay or the request of a process that crashed. Its later plans are kept."""
         stay = self._current.pop(process, None)
         self._inside.pop(process, None)
         if stay is not None and process not in self._asked:
@@ -104,12 +107,12 @@ class Harness:
         self._check_idle()
 
     def recovered(self, node: Node) -> None:
-        """The application goes on with what it still has to do."""
+        """Continue with the plans of a process that is back."""
         self._next(node)
         self._check_idle()
 
     def explicit(self, scenario: Scenario) -> Scenario:
-        """The scenario with every want and election written down."""
+        """The scenario with every request and election written out."""
         if issubclass(self._setup.algorithm, Mutex):
             return scenario.but(workload=Workload(requests=0), want=tuple(self._wanted))
         if issubclass(self._setup.algorithm, Election):
@@ -121,7 +124,7 @@ class Harness:
             self._plans[want.process].append(Stay(us(want.inside_ms), at=us(want.at_ms)))
         workload = scenario.workload or Workload(requests=0 if scenario.want else Workload().requests)
         think, inside = parse_delay(workload.think_ms), parse_delay(workload.inside_ms)
-        alike = think.is_constant and inside.is_constant  # then nothing is drawn, and all plan the same stay
+        alike = think.is_constant and inside.is_constant  # then all stays are equal and nothing is drawn
         shared = Stay(think_us=us(think.mean_ms), inside_us=max(1, us(inside.mean_ms)))
         for process in algorithm.contenders(self._setup.ids) if workload.requests else ():
             if alike:
@@ -144,7 +147,7 @@ class Harness:
             self._agenda.plan(at, partial(self._elect, some))
 
     def _elections(self) -> tuple[Elect, ...]:
-        """Those of the scenario; if it lists none, everybody starts at time 0."""
+        """The elections of the scenario. If it lists none, every process starts one at time 0."""
         scenario = self._setup.scenario
         return scenario.elect or tuple(Elect(process=process) for process in self._setup.ids)
 
@@ -159,7 +162,7 @@ class Harness:
             self._availability.when_awake(node.me, partial(ask, node))
 
     def _next(self, node: Node) -> None:
-        """Plan the process's next want, if it has one and is not busy."""
+        """Plan the next request of a process, if it has one and is not busy."""
         plans = self._plans[node.me]
         if not plans or node.me in self._current or self._availability.is_dead(node.me):
             return
@@ -175,7 +178,7 @@ class Harness:
         if self._availability.life(node.me) != life:
             return
 
-        # Written down as planned, not as it happens: a want that waits for the end of a pause must do so again.
+        # The planned time, not the actual one: a request that waits for the end of a pause must wait again in a replay.
         planned = Want(process=node.me, at_ms=self._agenda.now / US, inside_ms=stay.inside_us / US)
 
         def want() -> None:
@@ -200,7 +203,7 @@ class Harness:
         self._check_idle()
 
     def spurious(self, process: int, *, inside: bool) -> None:
-        """An entry that nobody asked for: a bug, unless faults can explain it (a grant delivered twice)."""
+        """Handle an entry without a request: a bug, unless faults can explain it (a grant that arrives twice)."""
         state = "is inside already" if inside else "does not want in"
         if not self._setup.has_faults:
             raise ProtocolBug(
@@ -210,7 +213,7 @@ class Harness:
         self._recording.note(process, f"was let in, but {state}")
 
     def _write(self, process: int) -> None:
-        """The stay's write to the resource, which refuses a token smaller than one it has seen."""
+        """Write to the resource with the token of the stay. The resource refuses a token below the highest so far."""
         token = self._inside[process]
         if token is None:
             return
@@ -219,7 +222,7 @@ class Harness:
         self._recording.add(events.Wrote, process, token, accepted)
 
     def _check_idle(self) -> None:
-        """When all stays are done, the run goes on until the last messages have had time to arrive."""
+        """After the last stay, end the run when the last messages have had time to arrive."""
         if self._setup.algorithm.role != "mutex" or (self._current and not self.idle):
             return
         will_run = self._availability.will_run

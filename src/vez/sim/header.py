@@ -1,4 +1,4 @@
-"""The header of a trace: what judges and pictures must know of the run beside its events."""
+"""The header of a trace: what judges and pictures need to know about the run, apart from its events."""
 
 from __future__ import annotations
 

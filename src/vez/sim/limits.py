@@ -1,4 +1,4 @@
-"""Limits: when a run must stop, in virtual time and in steps."""
+"""Limits: the end of a run, in virtual time and in steps."""
 
 from __future__ import annotations
 

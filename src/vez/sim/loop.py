@@ -1,7 +1,7 @@
-"""The two loops: one thing after the other, or moment by moment where every message takes the same time.
+"""The two loops: one entry after the other, or, if every message takes the same time, one moment after the other.
 
 A delivery is one call of the handler of its kind. Both loops give the same run for the same seed. They are written
-for speed: a line here is paid for by every message of every run.
+for speed: every message of every run passes through here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from vez.sim.limits import Limits
 
 
 def one_by_one(agenda: Agenda, dispatcher: Dispatcher, limits: Limits, steps: int = 0) -> int:
-    """Take the next thing from the heap, until there is none or a limit is met.
+    """Take the next entry from the heap, until there is none or a limit is met.
 
     Takes the number of steps so far and returns the new one.
     """
@@ -24,7 +24,7 @@ def one_by_one(agenda: Agenda, dispatcher: Dispatcher, limits: Limits, steps: in
         at, number, node, what, sender = heappop(heap)
         if at != now:
             if at > limits.deadline or steps >= limits.steps:
-                heappush(heap, (at, number, node, what, sender))  # still to come
+                heappush(heap, (at, number, node, what, sender))  # not yet due
                 break
             now = agenda.now = at
         steps += 1
@@ -40,7 +40,10 @@ def one_by_one(agenda: Agenda, dispatcher: Dispatcher, limits: Limits, steps: in
 
 
 def moment_by_moment(agenda: Moments, dispatcher: Dispatcher, limits: Limits, steps: int = 0) -> int:
-    """Take all of the next moment: what else was planned for it, and what was sent one delay before."""
+    """Take all entries of the next moment: those planned for it, and the messages sent one delay before.
+
+    Takes the number of steps so far and returns the new one.
+    """
     if not steps:
         agenda.begin()
     heap, outbox, delay_us, handlers = agenda.heap, agenda.outbox, agenda.delay_us, dispatcher.by_kind

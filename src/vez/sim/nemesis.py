@@ -1,4 +1,4 @@
-"""Nemesis: the random faults of a seed, drawn before the run as a list."""
+"""Nemesis: draws the random faults of a seed before the run."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from vez.sim.delays import US, us
 from vez.sim.scenario import Crash, Nemesis, Partition, Pause
 
 
-class Drawn(NamedTuple):
-    """What goes wrong in a run."""
+class RandomFaults(NamedTuple):
+    """The random faults of a run."""
 
     crashes: tuple[Crash, ...]
     pauses: tuple[Pause, ...]
     partitions: tuple[Partition, ...]
 
 
-def draw_faults(nemesis: Nemesis, everybody: tuple[int, ...], random: Random) -> Drawn:
-    """So many faults of each kind as asked for. Nobody is crashed twice."""
+def draw_faults(nemesis: Nemesis, everybody: tuple[int, ...], random: Random) -> RandomFaults:
+    """Draw as many faults of each kind as the nemesis says. No process crashes twice."""
     chance = random.random
     ids, within = list(everybody), us(nemesis.within_ms)
 
@@ -41,4 +41,4 @@ def draw_faults(nemesis: Nemesis, everybody: tuple[int, ...], random: Random) ->
         at = moment()
         if 0 < len(group) < len(everybody):
             partitions.append(Partition(at_ms=at, until_ms=moment(us(at)), groups=(group,)))
-    return Drawn(tuple(crashes), tuple(pauses), tuple(partitions))
+    return RandomFaults(tuple(crashes), tuple(pauses), tuple(partitions))

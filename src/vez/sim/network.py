@@ -1,8 +1,8 @@
-"""NetworkModel: what becomes of a message that somebody watches.
+"""NetworkModel: loss, delay and duplication of messages, in runs that are recorded or have faults.
 
-Every message has a fate: lost, delayed, copied. It is drawn from the seed or, where the scenario names the
-message, taken from there. Fates are kept by (sender, to, how many-th on that channel), which stays
-meaningful when a shrinker removes other messages.
+The fate of a message (lost, delayed, duplicated) is drawn from the seed, unless the scenario sets it. A scenario names
+a message by its sender, its receiver and its number on that channel. So the name stays valid when messages of other
+channels are removed, as the shrinker does.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from vez.sim.setup import Setup
 
 
 class NetworkModel:
-    """The channels between the processes."""
+    """Carries messages between processes."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class NetworkModel:
         self._fates = {(fate.sender, fate.to, fate.number): fate for fate in setup.scenario.message}
         self._counts: defaultdict[tuple[int, int], int] = defaultdict(int)
         self._latest: defaultdict[tuple[int, int], int] = defaultdict(int)  # FIFO: last arrival by channel
-        self._cuts: defaultdict[tuple[int, int], int] = defaultdict(int)  # how many partitions cut a channel
+        self._cuts: defaultdict[tuple[int, int], int] = defaultdict(int)  # the number of partitions that cut a channel
         self._numbers: dict[int, int] = {}  # how many messages each process has sent
         self._seen: list[Fate] = []
 
@@ -82,25 +82,25 @@ class NetworkModel:
             agenda.plan(at, partial(self._arrive, self._nodes[to], message, sender, number))
 
     def cut(self, channels: list[tuple[int, int]]) -> None:
-        """Channels carry nothing from now on."""
+        """Cut channels: they lose every message from now on."""
         for sender, to in channels:
             self._cuts[sender, to] += 1
             if self._cuts[sender, to] == 1:
                 self._recording.add(events.Cut, sender, to)
 
     def heal(self, channels: list[tuple[int, int]]) -> None:
-        """Channels carry messages again, unless another partition still cuts them."""
+        """Heal channels, unless another partition still cuts them."""
         for sender, to in channels:
             self._cuts[sender, to] -= 1
             if not self._cuts[sender, to]:
                 self._recording.add(events.Healed, sender, to)
 
     def is_cut(self, sender: int, to: int) -> bool:
-        """Whether the channel carries nothing now."""
+        """True if a partition cuts the channel now."""
         return bool(self._cuts.get((sender, to)))
 
     def explicit(self, scenario: Scenario) -> Scenario:
-        """The scenario with every fate that was drawn written down."""
+        """The scenario with the fate of every message written out."""
         constant = f"constant({plain(self._message_us / US)})"
         network = Network(delay=constant, fifo=scenario.network.fifo)
         return scenario.but(network=network, message=tuple(self._seen))

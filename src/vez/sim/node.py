@@ -21,24 +21,24 @@ T = TypeVar("T")
 
 
 class Channels(Protocol):
-    """What carries messages."""
+    """What a node needs from the network."""
 
     def transmit(self, sender: int, to: int, message: Message) -> None:
         """Send a message on its way."""
 
 
 class Application(Protocol):
-    """What asked the process to enter."""
+    """What a node needs from the harness."""
 
     def entered(self, node: Node, token: int | None) -> None:
         """The process is inside."""
 
     def spurious(self, process: int, *, inside: bool) -> None:
-        """The process says that it is inside, and did not want in or is inside already."""
+        """The process called `io.enter()` without a request, or is inside already."""
 
 
 class Services(msgspec.Struct, frozen=True):
-    """All that a node uses: one set for all nodes of a run."""
+    """The parts that nodes use. All nodes of a run share one instance."""
 
     agenda: Agenda
     directory: Directory
@@ -52,7 +52,7 @@ class Services(msgspec.Struct, frozen=True):
 
 
 class Node:
-    """One process and its view of the world."""
+    """One process and its `io`."""
 
     __slots__ = ("agenda", "hub", "me", "process", "right", "services")
 

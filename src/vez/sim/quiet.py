@@ -1,7 +1,7 @@
-"""The quiet way: nodes and harness of a run that nobody watches and in which nothing goes wrong.
+"""Quiet runs: nodes and harness for runs without a trace and without faults.
 
-The same happens as in a watched run, with less ado. A message goes straight into the agenda, and so do the wish for
-a stay and its end: they are deliveries, for handlers of the harness.
+The events are the same as in a recorded run, with less work for each. A message goes directly into the agenda. The
+begin and the end of a request do so too: they are deliveries, for handlers of the harness.
 """
 
 from __future__ import annotations
@@ -24,35 +24,35 @@ OUTSIDE, WANTED, INSIDE = 0, 1, 2
 
 
 class Want:
-    """The application wants in."""
+    """Delivered when the application wants in."""
 
 
 class Leave:
-    """The application has stayed for as long as it wanted."""
+    """Delivered when the stay of the application is over."""
 
 
 WANT, LEAVE = Want(), Leave()
 
 
-class Guest:
-    """The application above one process."""
+class Requests:
+    """The requests of the application at one process."""
 
-    __slots__ = ("again", "inside_us", "leave", "state", "stays", "want")
+    __slots__ = ("inside_us", "leave", "repeats", "state", "stays", "want")
 
     def __init__(self, node: Node | None, stays: deque[Stay]) -> None:
         self.state = OUTSIDE
-        self.inside_us = 0  # how long it stays this time
-        self.again = 0  # how often it wants the same again, at once
-        self.stays = stays  # what it plans after that
-        self.want = node, WANT, 0  # made once: full contention consists of these
+        self.inside_us = 0  # length of the current stay
+        self.repeats = 0  # number of equal stays that follow at once
+        self.stays = stays  # the other stays to come
+        self.want = node, WANT, 0  # entries of the agenda, made once because every stay needs both
         self.leave = node, LEAVE, 0
 
 
-NO_GUEST = Guest(None, deque())
+NO_REQUESTS = Requests(None, deque())
 
 
-class Nobody:
-    """Stands where a list of nodes has a gap: nobody looks at a message before it is delivered."""
+class MissingNode:
+    """Fills the gaps of a list of nodes. Receivers are not checked before delivery in a quiet run."""
 
     @property
     def process(self) -> Process:
@@ -60,24 +60,24 @@ class Nobody:
 
 
 class QuietNode(Node):
-    """A node whose messages nobody watches; kinds of it differ in how they send."""
+    """A node of a quiet run. Subclasses differ in how they send."""
 
-    __slots__ = ("guest",)
+    __slots__ = ("requests",)
 
     def __init__(self, services: Services, me: int, right: int, process: Process) -> None:
         super().__init__(services, me, right, process)
-        self.guest = NO_GUEST
+        self.requests = NO_REQUESTS
 
     def enter(self, token: int | None = None) -> None:
-        guest = self.guest
-        if guest.state != WANTED:
-            self.services.application.spurious(self.me, inside=guest.state == INSIDE)
-        guest.state = INSIDE
-        self.agenda.post(guest.inside_us, self, LEAVE, 0)
+        requests = self.requests
+        if requests.state != WANTED:
+            self.services.application.spurious(self.me, inside=requests.state == INSIDE)
+        requests.state = INSIDE
+        self.agenda.post(requests.inside_us, self, LEAVE, 0)
 
 
 class RandomNode(QuietNode):
-    """Delays are drawn, and channels need not be first in, first out."""
+    """A node for random delays, without FIFO channels."""
 
     __slots__ = ()
 
@@ -99,7 +99,7 @@ class RandomNode(QuietNode):
 
 
 class ConstantNode(QuietNode):
-    """Every message takes the same time: all that is sent now arrives together, in the order of sending."""
+    """A node for a constant delay: messages sent at one moment arrive together, in the order of sending."""
 
     __slots__ = ()
     agenda: Moments
@@ -119,19 +119,19 @@ class ConstantNode(QuietNode):
         agenda.outbox.append((self, Broadcast(message), self.me))
 
     def enter(self, token: int | None = None) -> None:
-        guest = self.guest
-        if guest.state != WANTED:
-            self.services.application.spurious(self.me, inside=guest.state == INSIDE)
-        guest.state = INSIDE
+        requests = self.requests
+        if requests.state != WANTED:
+            self.services.application.spurious(self.me, inside=requests.state == INSIDE)
+        requests.state = INSIDE
         agenda = self.agenda
-        if guest.inside_us == agenda.delay_us:
-            agenda.outbox.append(guest.leave)
+        if requests.inside_us == agenda.delay_us:
+            agenda.outbox.append(requests.leave)
         else:
-            agenda.post(guest.inside_us, self, LEAVE, 0)
+            agenda.post(requests.inside_us, self, LEAVE, 0)
 
 
 class Broadcast:
-    """A message to everybody else: one entry of the agenda for all of them, since all get it at one moment."""
+    """A message to all peers. One entry of the agenda is enough, because all receive it at the same moment."""
 
     __slots__ = ("message",)
 
@@ -140,7 +140,7 @@ class Broadcast:
 
 
 class Broadcasts:
-    """Hands a broadcast to everybody but its sender, in ascending order."""
+    """Delivers a broadcast to every process except its sender, in ascending order."""
 
     def __init__(self, nodes: Iterable[Node], dispatcher: Dispatcher, limits: Limits) -> None:
         self._everybody = sorted(nodes, key=lambda node: node.me)
@@ -148,24 +148,24 @@ class Broadcasts:
         self._limits = limits
 
     def deliver(self, process: Process, what: Broadcast, sender: int, node: Node) -> None:
-        """Deliver one; `node` is the sender's."""
+        """Deliver a broadcast. `node` is the sender."""
         message = what.message
         handler = self._dispatcher.find(type(message))
         for other in self._everybody:
             if other is not node:
                 handler(other.process, message, sender, other)
-        self._limits.charge(len(self._everybody) - 2)  # the loop sees one step
+        self._limits.charge(len(self._everybody) - 2)  # the loop counts one
 
 
 class QuietHarness(Harness):
-    """The same stays, each of them two deliveries."""
+    """A harness whose stays are two deliveries each."""
 
     def plan(self) -> None:
         self._on_want: Callable[..., None] | None = getattr(self._setup.algorithm, "on_want", None)
         self._on_done: Callable[..., None] | None = getattr(self._setup.algorithm, "on_done", None)
-        self._guests = 0  # who still plans, wants or is inside
-        self._dispatcher.add(Want, self._want_in)
-        self._dispatcher.add(Leave, self._let_out)
+        self._busy = 0  # number of processes with stays that are not over
+        self._dispatcher.add(Want, self._deliver_want)
+        self._dispatcher.add(Leave, self._deliver_leave)
         super().plan()
 
     def _elect(self, nodes: list[Node]) -> None:
@@ -175,37 +175,37 @@ class QuietHarness(Harness):
 
     def _next(self, node: Node) -> None:
         stays = self._plans[node.me]
-        guest = node.guest = Guest(node, stays)  # type: ignore[attr-defined]
-        self._guests += 1
-        self._plan_next(guest)
+        requests = node.requests = Requests(node, stays)  # type: ignore[attr-defined]
+        self._busy += 1
+        self._plan_next(requests)
         if isinstance(self._agenda, Moments) and stays and stays[0].is_at_once and stays.count(stays[0]) == len(stays):
-            guest.again = len(stays)
+            requests.repeats = len(stays)
             stays.clear()
 
-    def _plan_next(self, guest: Guest) -> None:
-        stay = guest.stays.popleft()
-        guest.inside_us = max(1, stay.inside_us)
+    def _plan_next(self, requests: Requests) -> None:
+        stay = requests.stays.popleft()
+        requests.inside_us = max(1, stay.inside_us)
         wait_us = stay.think_us if stay.at < 0 else max(0, stay.at - self._agenda.now)
-        self._agenda.post(wait_us, *guest.want)
+        self._agenda.post(wait_us, *requests.want)
 
-    def _want_in(self, process: Process, what: Want, sender: int, node: QuietNode) -> None:
-        node.guest.state = WANTED
+    def _deliver_want(self, process: Process, what: Want, sender: int, node: QuietNode) -> None:
+        node.requests.state = WANTED
         self._on_want(process, node)  # type: ignore[misc]
 
-    def _let_out(self, process: Process, what: Leave, sender: int, node: ConstantNode) -> None:
-        guest = node.guest
-        guest.state = OUTSIDE
+    def _deliver_leave(self, process: Process, what: Leave, sender: int, node: ConstantNode) -> None:
+        requests = node.requests
+        requests.state = OUTSIDE
         self._on_done(process, node)  # type: ignore[misc]
-        if guest.again:
-            guest.again -= 1
-            node.agenda.today.append(guest.want)
-        elif guest.stays:
-            self._plan_next(guest)
+        if requests.repeats:
+            requests.repeats -= 1
+            node.agenda.today.append(requests.want)
+        elif requests.stays:
+            self._plan_next(requests)
         else:
-            self._guests -= 1
+            self._busy -= 1
             self._check_idle()
 
     def _check_idle(self) -> None:
-        if not self._guests:
+        if not self._busy:
             self.idle = True
             self._limits.end_by(self._agenda.now + self._linger)

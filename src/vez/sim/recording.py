@@ -1,4 +1,4 @@
-"""Recording: what processes did and said, for the trace and for the result of the run."""
+"""Recording: collects the events of the trace and the leaders that processes named."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Recording:
             self.add(events.Elected, process, leader, term)
 
     def note(self, process: int, text: str) -> None:
-        """A remark, of a process or about it."""
+        """Record a remark, made by a process or about it."""
         check_text(self._algorithm, f"process {process} called io.note", text)
         self.add(events.Noted, process, text)
 
@@ -91,7 +91,7 @@ class Recording:
         self._stored[me] = {name: getattr(process, name) for name in self._durable}
 
     def forget(self, process: int) -> None:
-        """After a crash: what the process says when it is back is new."""
+        """After a crash: forget status, view and leader, so that they are recorded again after a recovery."""
         self._status.pop(process, None)
         self._views.pop(process, None)
         self.leaders.pop(process, None)

@@ -1,8 +1,7 @@
-"""Scenario: all that decides a run, as a value and as a TOML file.
+"""Scenario: everything that determines a run, as a value and as a TOML file.
 
-The Python API takes a `Scenario` and a scenario file is one written down, so neither can do what the other
-cannot. Times are milliseconds of virtual time; a message takes 1 ms unless the network says otherwise, so
-that milliseconds read as the papers' "message times".
+The Python API takes a `Scenario`, and a scenario file holds the same fields, so both can do the same. Times are
+milliseconds of virtual time. A message takes 1 ms by default, so that a millisecond is a "message time" of the papers.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ DEFAULT_DELAY = "constant(1)"
 DETECTORS = ("perfect", "none", *MONITORS)
 
 MAX_WHOLE = 2**53
-"""Identifiers and seeds stay within what every reader of JSON keeps exactly."""
+"""The largest identifier or seed: every JSON reader keeps such numbers exactly."""
 
 Ms = Annotated[float, Meta(ge=0, le=MAX_MS)]
 Whole = Annotated[int, Meta(ge=-MAX_WHOLE, le=MAX_WHOLE)]
@@ -45,30 +44,30 @@ class Network(_Part):
     """What happens to messages."""
 
     delay: str | float | None = None
-    """None: `DEFAULT_DELAY`, unless a sweep wants delays that vary."""
+    """None means `DEFAULT_DELAY`; a sweep sets a random delay instead."""
     fifo: bool | None = None
-    """None: as the algorithm assumes."""
+    """None means FIFO if the algorithm assumes it."""
     loss: Chance = 0.0
     duplicate: Chance = 0.0
     reorder: Chance = 0.0
-    """How often a message takes up to three message times longer, and so lets others overtake it."""
+    """Probability that a message takes up to three message times longer, so that others overtake it."""
 
 
 class Detector(_Part, Settings):
-    """The failure detector under the algorithm. All but `perfect` and `none` live on heartbeats."""
+    """The failure detector under the algorithm. All except `perfect` and `none` use heartbeats."""
 
     kind: Literal["perfect", "none", "heartbeat", "adaptive", "phi"] = "perfect"
     delay_ms: Ms = 2.0
-    """`perfect`: how long after a crash, or a return, everybody is told."""
+    """`perfect`: time from a crash or a recovery until all processes are told."""
 
     @property
     def settings(self) -> Settings:
-        """What the monitors need to know."""
+        """The settings of the monitors."""
         return Settings(**{name: getattr(self, name) for name in Settings.__struct_fields__})
 
 
 class Workload(_Part):
-    """Random wants, for those whose wants are not listed one by one."""
+    """Random requests, used if no `want` is listed."""
 
     requests: Count = 2
     think_ms: str | float = "uniform(0, 20)"
@@ -76,7 +75,7 @@ class Workload(_Part):
 
 
 class Want(_Part):
-    """A process wants in at a time (or as soon as its earlier stay is over)."""
+    """A request: the process wants in at this time, or as soon as its previous stay is over."""
 
     process: Whole
     at_ms: Ms = 0.0
@@ -91,7 +90,7 @@ class Elect(_Part):
 
 
 class Crash(_Part):
-    """A process stops, and perhaps comes back, with its durable fields or with nothing."""
+    """A process crashes. It may recover, with its durable fields (`memory`) or without."""
 
     process: Whole
     at_ms: Ms = 0.0
@@ -100,7 +99,7 @@ class Crash(_Part):
 
 
 class Pause(_Part):
-    """A process stands still for a while: slow, not dead."""
+    """A process does nothing for a while: it is slow, not dead."""
 
     process: Whole
     at_ms: Ms
@@ -108,7 +107,7 @@ class Pause(_Part):
 
 
 class Partition(_Part):
-    """Channels that carry nothing: between groups, or the listed one-way channels."""
+    """Channels that lose every message: those between groups, or the listed one-way channels."""
 
     at_ms: Ms = 0.0
     until_ms: Ms | None = None
@@ -117,14 +116,14 @@ class Partition(_Part):
 
 
 class Drift(_Part):
-    """A process whose clock is off: its timers take `rate` times as long as they should."""
+    """A process with a wrong clock: its timers take `rate` times as long."""
 
     process: Whole
     rate: Annotated[float, Meta(gt=0, le=1000)]
 
 
 class Suspicion(_Part):
-    """The detector is wrong: it tells a process that a peer is dead, and perhaps takes it back."""
+    """A mistake of the detector: it reports a live peer as dead, until `until_ms` if given."""
 
     process: Whole
     peer: Whole
@@ -133,7 +132,7 @@ class Suspicion(_Part):
 
 
 class Fate(_Part):
-    """What happens to the number-th message from one process to another, instead of chance."""
+    """What happens to message number `number` from one process to another. Replaces the random choice."""
 
     sender: Whole
     to: Whole
@@ -141,11 +140,11 @@ class Fate(_Part):
     delay_ms: Ms | None = None
     lost: bool = False
     copies: tuple[Ms, ...] = ()
-    """When further copies arrive, counted from the sending."""
+    """Delays of further copies."""
 
 
 class Choice(_Part):
-    """What the number-th `io.choose` of a process picks, instead of chance."""
+    """The result of call number `number` of `io.choose` in a process. Replaces the random choice."""
 
     process: Whole
     number: Annotated[int, Meta(ge=1, le=MAX_WHOLE)]
@@ -153,7 +152,7 @@ class Choice(_Part):
 
 
 class Timer(_Part):
-    """How long the number-th timer that a process sets runs, instead of what it asked for."""
+    """The duration of timer number `number` that a process sets. Replaces the duration in the call."""
 
     process: int
     number: Annotated[int, Meta(ge=1)]
@@ -165,7 +164,7 @@ class Nemesis(_Part):
 
     crashes: Count = 0
     recoveries: Count = 0
-    """How many of the crashed come back."""
+    """How many of the crashed processes recover."""
     memory: bool = True
     pauses: Count = 0
     partitions: Count = 0
@@ -173,7 +172,7 @@ class Nemesis(_Part):
 
 
 class Expect(_Part):
-    """How the run is known to end; checked whenever the scenario is run."""
+    """The expected result. `vez sim` compares it with the result of the run."""
 
     broken: tuple[str, ...] = ()
     holds: tuple[str, ...] = ()
@@ -181,7 +180,7 @@ class Expect(_Part):
 
 
 class Scenario(_Part):
-    """All that decides a run."""
+    """Everything that determines a run."""
 
     algorithm: str
     title: str = ""
@@ -193,12 +192,12 @@ class Scenario(_Part):
     until_ms: Ms = 1000.0
     max_events: Annotated[int, Meta(ge=1, le=MAX_WHOLE)] = 1_000_000
     patience_ms: Ms | None = None
-    """How old a request must be to count as starving when a limit ends the run; None: 100 message times."""
+    """Age from which an unserved request counts as starving if a limit ends the run. None means 100 message times."""
     loop_ms: tuple[Ms, Ms] | None = None
-    """From when to when lies what this run repeats, and would repeat for ever; only pictures look at it."""
+    """Begin and end of the part that would repeat for ever. Only pictures use it."""
     parameters: dict[str, Any] = {}
     initial: dict[str, dict[str, Any]] = {}
-    """Fields of single processes at the start: `[initial.1]` with `clock = 40`."""
+    """Initial fields of single processes: `[initial.1]` with `clock = 40`."""
     network: Network = Network()
     detector: Detector = Detector()
     workload: Workload | None = None
@@ -216,12 +215,12 @@ class Scenario(_Part):
     expect: Expect = Expect()
 
     def but(self, **changes: Any) -> Scenario:
-        """The same scenario with some fields changed."""
+        """A copy with some fields changed."""
         return msgspec.structs.replace(self, **changes)
 
 
 def checked(scenario: Scenario) -> Scenario:
-    """The same scenario, refused where a file with these values would be."""
+    """The scenario, after the checks that a scenario file gets."""
     try:
         return msgspec.convert(msgspec.to_builtins(scenario, str_keys=True), Scenario)
     except msgspec.ValidationError as error:
@@ -231,20 +230,20 @@ def checked(scenario: Scenario) -> Scenario:
 
 
 def _words(error: msgspec.ValidationError) -> str:
-    """`$.n`, a path inside JSON, as people write it: `n`."""
+    """The error text, with the path `$.n` written as `n`."""
     what, at, path = str(error).replace("`", "").rpartition(" - at $.")
     return f"{path}: {what[0].lower()}{what[1:]}" if at else str(error)
 
 
 def loads(text: str, where: str = "scenario") -> Scenario:
-    """A scenario from TOML; every field is checked, unknown ones are refused."""
+    """Parse a scenario from TOML. Every field is checked, and unknown fields are refused."""
     try:
         raw = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise BadData(f"{where} is not TOML: {error}") from error
     except RecursionError:
         raise BadData(f"{where} is nested too deeply") from None
-    except ValueError as error:  # a number of more digits than Python reads
+    except ValueError as error:  # a number with more digits than Python accepts
         raise BadData(f"{where} is not TOML: {str(error).partition(';')[0]}") from error
     try:
         scenario = msgspec.convert(raw, Scenario)
@@ -261,7 +260,7 @@ def load(path: Path) -> Scenario:
     try:
         if path.stat().st_size > MAX_FILE_BYTES:
             raise BadData(f"{path} is larger than {MAX_FILE_BYTES >> 20} MiB, too large for a scenario")
-        text = path.read_text(encoding="utf-8-sig")  # some editors begin a file with a mark
+        text = path.read_text(encoding="utf-8-sig")  # some editors write a byte order mark
     except OSError as error:
         raise MissingFile(f"cannot read {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
@@ -271,12 +270,12 @@ def load(path: Path) -> Scenario:
 
 
 def beside(scenario: Scenario, path: Path) -> Scenario:
-    """The scenario as it is written into a file: a path to its algorithm begins at the file's folder."""
+    """The scenario as it is written to a file: the path of its algorithm becomes relative to the file."""
     return scenario.but(algorithm=_moved(scenario.algorithm, Path(), path.parent))
 
 
 def _moved(algorithm: str, start: Path, target: Path) -> str:
-    """`path/to/file.py:Class` as seen from another folder, if the file is there; names stay what they are."""
+    """`path/to/file.py:Class` relative to another folder, if the file exists. Other names stay as they are."""
     file, colon, name = algorithm.partition(":")
     if not file.endswith(".py") or Path(file).is_absolute() or not (start / file).is_file():
         return algorithm
@@ -284,7 +283,7 @@ def _moved(algorithm: str, start: Path, target: Path) -> str:
 
 
 def dumps(scenario: Scenario, comment: str = "") -> str:
-    """A scenario as TOML, with a comment above it."""
+    """Write a scenario as TOML, with a comment above it."""
     head = "".join(f"# {line}\n" for line in comment.splitlines())
     values = msgspec.to_builtins(scenario, str_keys=True)
     return head + tomli_w.dumps({key: value for key, value in values.items() if value != {}})

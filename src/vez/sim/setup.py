@@ -1,7 +1,6 @@
-"""Setup: a scenario made concrete, and refused where it makes no sense.
+"""Setup: checks a scenario and derives what a run needs from it.
 
-Everything here happens before virtual time starts: identifiers, topology, processes with their parameters,
-and the random faults of the nemesis turned into a list.
+All of this happens before the run: identifiers, topology, channels, and processes with their parameters.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _ID = re.compile(r"-?[0-9]{1,18}")
 
 
 class Setup:
-    """What a scenario means for one algorithm."""
+    """A scenario for one algorithm, checked."""
 
     def __init__(self, scenario: Scenario, algorithm: type[Process]) -> None:
         self.scenario = scenario
@@ -44,13 +43,13 @@ class Setup:
         self.topology = self._topology()
         self.ids = self.topology.ids
         self.lacks_channels = self._check_channels()
-        """Whether the algorithm was written for channels that this graph does not have; it may not use them."""
+        """True if the graph lacks channels for which the algorithm was written. Each message is checked then."""
         self.values = self._values()
         self._check_processes()
 
     @property
     def has_faults(self) -> bool:
-        """Whether anything may happen to a message or a process beyond the delay."""
+        """True if anything but a delay may happen to a message or a process."""
         s = self.scenario
         return bool(
             s.network.loss or s.network.duplicate or s.network.reorder or s.message or s.crash or s.pause
@@ -59,15 +58,15 @@ class Setup:
         )  # fmt: skip
 
     def stream(self, purpose: str) -> Random:
-        """An independent source of chance; what one purpose draws does not shift another."""
+        """An independent random generator for one purpose. Drawing from it does not change the others."""
         return Random(f"{self.scenario.seed}/{purpose}")
 
     def process(self, process: int) -> Process:
-        """A new process with its parameters and its initial fields."""
+        """Make a process with its parameters and initial fields."""
         return self.algorithm(**self.values.get(process, self.values[None]))
 
     def processes(self) -> Iterator[tuple[int, int, Process]]:
-        """Each identifier with its right neighbour's and a new process, in standing order."""
+        """Make all processes: (identifier, identifier to the right, process), in the order of the ids."""
         ids, algorithm, common = self.ids, self.algorithm, self.values[None]
         rights = (*ids[1:], ids[0])
         if len(self.values) == 1:
@@ -97,7 +96,7 @@ class Setup:
         return TOPOLOGIES[name](ids)
 
     def _check_channels(self) -> bool:
-        """Refuse a topology without the channels that the algorithm needs, unless it was given edge by edge."""
+        """Refuse a topology that lacks channels the algorithm needs; for a graph given by its edges, return True."""
         kind, topology = self.algorithm.topology, self.topology
         if topology.name == kind.name or topology.name == Complete.name:
             return False
@@ -111,7 +110,7 @@ class Setup:
         return missing is not None
 
     def _values(self) -> dict[int | None, dict[str, Any]]:
-        """The constructor's arguments: under None for everybody, and for those with initial fields."""
+        """The arguments of the constructor: those of a process with initial fields, and, under None, of all others."""
         parameters = marked(self.algorithm, PARAMETER)
         common = self._convert(self.scenario.parameters, parameters, "parameter")
         values: dict[int | None, dict[str, Any]] = {None: common}
@@ -124,12 +123,12 @@ class Setup:
 
     def _convert(self, given: dict[str, Any], known: tuple[str, ...], what: str) -> dict[str, Any]:
         converted: dict[str, Any] = {}
-        hints = typing.get_type_hints(self.algorithm) if given else {}  # slow, and most runs give nothing
+        hints = typing.get_type_hints(self.algorithm) if given else {}  # slow, and rarely needed
         for name, value in given.items():
             if name not in known:
                 if known:
                     raise UnknownName(f"{what} of {self.scenario.algorithm}", name, known)
-                raise Misuse(f"{self.scenario.algorithm} has no {what} {name!r}", hint=f"it has no {what}s at all")
+                raise Misuse(f"{self.scenario.algorithm} has no {what} {name!r}", hint=f"it has no {what}s")
             try:
                 converted[name] = msgspec.convert(value, hints[name], strict=not isinstance(value, str))
             except (msgspec.ValidationError, RecursionError) as error:
@@ -139,12 +138,12 @@ class Setup:
             if not _is_finite(converted[name]):
                 raise BadData(
                     f"{what} {name} of {self.scenario.algorithm}: expected a finite number, found {value}",
-                    hint="a very large one does for infinity",
+                    hint="use a very large number instead of infinity",
                 )
         return converted
 
     def _check_processes(self) -> None:
-        """Nobody is named who does not exist, and nobody is asked what its role cannot do."""
+        """Refuse processes that do not exist, and requests that do not fit the algorithm's role."""
         s = self.scenario
         known = set(self.ids)
         named: list[tuple[str, int]] = []
@@ -158,13 +157,13 @@ class Setup:
             if process not in known:
                 raise Misuse(f"{what}: there is no process {process}", hint=f"processes: {_few(self.ids)}")
         if s.want and not issubclass(self.algorithm, Mutex):
-            raise Misuse(f"{s.algorithm} is not a mutual exclusion algorithm: nobody can want in")
+            raise Misuse(f"{s.algorithm} is not a mutual exclusion algorithm, so want does not apply")
         if s.elect and not issubclass(self.algorithm, Election):
-            raise Misuse(f"{s.algorithm} is not an election: nobody can be asked to elect")
+            raise Misuse(f"{s.algorithm} is not an election algorithm, so elect does not apply")
         self._check_faults()
 
     def _check_faults(self) -> None:
-        """Faults that could never happen, or only by mistake."""
+        """Refuse faults that contradict themselves."""
         s = self.scenario
         for partition in s.partition:
             _check_partition(partition)
@@ -176,14 +175,14 @@ class Setup:
         if any(item.process == item.peer for item in s.suspect):
             raise Misuse("suspect: a process does not suspect itself", hint="--suspect 1:3@5..9, process 1 suspects 3")
         if s.suspect and not hasattr(self.algorithm, "on_suspect"):
-            raise Misuse(f"{s.algorithm} listens to no failure detector: it has no on_suspect")
+            raise Misuse(f"{s.algorithm} does not use a failure detector: it has no on_suspect")
         drifting = [item.process for item in s.drift]
         if len(set(drifting)) != len(drifting):
-            raise Misuse("drift: a process has one clock, and two rates are given for one")
+            raise Misuse("drift: a process has one clock, but two rates are given")
 
 
 def _is_finite(value: object) -> bool:
-    """Whether a value holds no infinity and nothing that is not a number."""
+    """True if a value holds neither infinity nor NaN."""
     if isinstance(value, float):
         return math.isfinite(value)
     return all(map(_is_finite, value)) if isinstance(value, tuple | frozenset) else True
@@ -196,9 +195,9 @@ def _check_partition(partition: Partition) -> None:
     if len(set(members)) != len(members):
         raise Misuse("partition: a process is on two sides", hint="each process belongs to one group")
     if any(one == other for one, other in partition.one_way):
-        raise Misuse("cut: a process has no channel to itself that could be cut")
+        raise Misuse("cut: a process has no channel to itself")
     if partition.until_ms is not None and partition.until_ms <= partition.at_ms:
-        raise Misuse(f"a partition from {partition.at_ms:g} to {partition.until_ms:g} ms heals before it cuts")
+        raise Misuse(f"a partition from {partition.at_ms:g} to {partition.until_ms:g} ms ends before it begins")
 
 
 def _few(ids: tuple[int, ...]) -> str:

@@ -33,7 +33,7 @@ from vez.sim.limits import Limits
 from vez.sim.loop import moment_by_moment, one_by_one
 from vez.sim.network import NetworkModel
 from vez.sim.node import Node, RecordedNode, Services
-from vez.sim.quiet import Broadcast, Broadcasts, ConstantNode, Nobody, QuietHarness, RandomNode
+from vez.sim.quiet import Broadcast, Broadcasts, ConstantNode, MissingNode, QuietHarness, RandomNode
 from vez.sim.recording import Recording
 from vez.sim.scenario import Scenario
 from vez.sim.setup import Setup
@@ -42,27 +42,27 @@ from vez.sim.timers import Timer, Timers
 
 
 class Run(msgspec.Struct, frozen=True):
-    """What came of a simulation."""
+    """The result of a simulation."""
 
     scenario: Scenario
     messages: dict[str, int]
-    """How many were sent, by kind; messages to oneself are not counted."""
+    """Number of messages by kind, without messages to oneself."""
     leaders: dict[int, tuple[int, int]]
-    """Whom each process took for the leader in the end, and the term."""
+    """The leader that each process named last, and its term."""
     end: End
     ended_at: int
     steps: int
     trace: Trace | None
     beats: int = 0
-    """How many heartbeats the failure detectors sent; they are never counted among the messages."""
+    """Heartbeats of the failure detectors. They are not counted as messages."""
     all_served: bool = False
     """Mutual exclusion: every planned stay is over, except those of processes that crashed for good."""
     explicit: Scenario | None = None
-    """The same run with nothing left to chance, where `explain` was asked for."""
+    """With `explain`: a scenario that gives the same run without any random choice."""
 
 
 class Progress(NamedTuple):
-    """How far a run is."""
+    """The state of a run that is under way."""
 
     at_ms: float
     """Virtual time."""
@@ -110,13 +110,13 @@ class Simulation:
         self._add_deliveries()
 
     def run(self) -> Run:
-        """Run to the end: nothing left to happen, the work done, or a limit met."""
+        """Run until no entry is left, the work is done, or a limit is met."""
         try:
             self._plan()
             end, steps = self._loop()
         except VezError:
             raise
-        except (Exception, SystemExit) as error:  # sys.exit() in a handler would end the program without a word
+        except (Exception, SystemExit) as error:  # sys.exit() in a handler would end the program silently
             failed = blame(error, self._nodes.values(), self._agenda.now)
             if failed is None:
                 raise
@@ -124,7 +124,7 @@ class Simulation:
         ended_at = self._limits.deadline if end == "time" else self._agenda.now
         log = self._recording.log
         if end == "quiet" and log:
-            ended_at = log[-1].at  # what came after was only timers that had been cancelled
+            ended_at = log[-1].at  # after it there were only timers that had been cancelled
         return Run(
             scenario=self._setup.scenario,
             messages=dict(sorted((kind.__name__, count) for kind, count in self._agenda.sent.items())),
@@ -139,9 +139,9 @@ class Simulation:
         )
 
     def _plan(self) -> None:
-        """What happens first among things of one time is what was planned first."""
+        """Plan the run. Among events of the same time, the one planned first happens first."""
         if self._quiet and self._setup.algorithm.on_start is Process.on_start:
-            self._limits.charge(len(self._nodes))  # nothing to do and nobody to see it, but starts count as steps
+            self._limits.charge(len(self._nodes))  # on_start does nothing, but starts count as steps
         else:
             self._faults.plan_start()
         self._faults.plan()
@@ -179,13 +179,13 @@ class Simulation:
         return Trace(make_header(self._setup, some_process, end, ended_at), tuple(self._recording.log or ()))
 
     def _explicit(self) -> Scenario:
-        """The run as a scenario in which nothing is left to chance, for replaying and shrinking."""
+        """A scenario that gives this run without any random choice, for replaying and shrinking."""
         scenario = self._setup.scenario
         for part in (self._network, self._harness, self._faults, self._detection, self._choices):
             scenario = part.explicit(scenario)
         return scenario
 
-    # Who is given what.
+    # Each part gets exactly what it uses.
 
     def _make_network(self, draw: Callable[[], int]) -> NetworkModel:
         return NetworkModel(
@@ -270,7 +270,7 @@ class Simulation:
         )
 
     def _add_deliveries(self) -> None:
-        """Tell the dispatcher what becomes of entries of the agenda that are no messages."""
+        """Add handlers for entries of the agenda that are not messages."""
         expiry = Expiry(self._availability, self._recording, self._dispatcher)
         self._dispatcher.add(Timer, run_out_quietly if self._quiet else expiry.run_out)
         if isinstance(self._agenda, Moments):
@@ -279,9 +279,9 @@ class Simulation:
 
 
 def _by_id(ids: tuple[int, ...], nodes: dict[int, Node]) -> dict[int, Node] | list[Any]:
-    """A list to be filled where the identifiers are dense enough: indexing one is faster than hashing."""
+    """A list if the identifiers are dense, because indexing is faster than hashing; else the dict."""
     dense = min(ids) >= 0 and max(ids) <= 2 * len(ids)
-    return [Nobody()] * (max(ids) + 1) if dense else nodes
+    return [MissingNode()] * (max(ids) + 1) if dense else nodes
 
 
 def simulate(

@@ -1,4 +1,4 @@
-"""Suspicions: the calls of `on_suspect` and `on_trust`, whatever failure detector they come from."""
+"""Suspicions: calls `on_suspect` and `on_trust`, for every kind of failure detector."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vez.sim.setup import Setup
 
 
 class Suspicions:
-    """Tells processes whom to suspect, and plans what the scenario says about it."""
+    """Tells processes whom to suspect, and plans the suspicions of the scenario."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Suspicions:
         self._on_trust = getattr(setup.algorithm, "on_trust", None)
 
     def plan(self) -> None:
-        """Put the suspicions of the scenario into the agenda."""
+        """Plan the suspicions of the scenario in the agenda."""
         for suspicion in self._planned:
             node, plan = self._nodes[suspicion.process], self._agenda.plan
             plan(us(suspicion.at_ms), partial(self.tell, node, suspicion.peer, dead=True))
@@ -46,7 +46,7 @@ class Suspicions:
                 plan(us(suspicion.until_ms), partial(self.tell, node, suspicion.peer, dead=False))
 
     def tell(self, node: Node, peer: int, *, dead: bool) -> None:
-        """Tell a process that a peer seems dead, or alive again, if its algorithm listens."""
+        """Tell a process that a peer seems dead or alive again, if its algorithm has a handler for it."""
         handler = self._on_suspect if dead else self._on_trust
         if handler is None:
             return

@@ -1,8 +1,7 @@
-"""Timers: the table of those that are set.
+"""Timers: the table of running timers.
 
-A timer that is set is an entry of the agenda with a number. Replacing or cancelling it does not look for the entry:
-only the number under which it runs is forgotten, and an entry whose number is not known any more does nothing.
-`Expiry` (expiry.py) does what happens when one runs out.
+A running timer is an entry of the agenda with a number. To replace or cancel it, only this number is removed from the
+table; the entry stays in the agenda, and does nothing when it is due. `Expiry` (expiry.py) handles timers that run out.
 """
 
 from __future__ import annotations
@@ -16,34 +15,34 @@ from vez.sim.delays import us
 from vez.sim.setup import Setup
 
 MOST_KNOWN = 1000
-"""Durations whose microseconds are remembered; algorithms use a few, and random ones must not pile up."""
+"""Durations whose microseconds are kept. Algorithms use a few; random durations must not fill the memory."""
 
 
 class Timer:
-    """All timers of one name."""
+    """The timers of one name, of all processes."""
 
     __slots__ = ("handler", "known", "name", "running")
 
     def __init__(self, name: str, handler: Callable[..., None]) -> None:
         self.name = name
         self.handler = handler
-        self.running: dict[int, int] = {}  # the number under which it runs, by process
-        self.known: dict[float, int] = {}  # microseconds of the durations that have been asked for
+        self.running: dict[int, int] = {}  # number of the running timer, by process
+        self.known: dict[float, int] = {}  # durations in milliseconds to microseconds
 
 
 class Timers:
-    """The timers of a run. A node finds them by name, and asks for what it does not find."""
+    """The timers of a run. A node reads `by_name` itself and calls `find` for what is not there."""
 
     def __init__(self, setup: Setup) -> None:
         self._algorithm = setup.algorithm.__name__
         self._handlers = handlers_of(setup.algorithm)
         self.by_name: dict[str, Timer] = {}
         self._given = {(timer.process, timer.number): timer.after_ms for timer in setup.scenario.timer}
-        self._set: defaultdict[int, int] = defaultdict(int)  # how many timers a process has set
+        self._set: defaultdict[int, int] = defaultdict(int)  # number of timers that a process has set
         self._rates = {drift.process: drift.rate for drift in setup.scenario.drift}
 
     def find(self, process: int, name: str, after_ms: float) -> tuple[Timer, int]:
-        """The timer of that name, and after how many microseconds it runs out this time, at least one."""
+        """The timer of this name, and its duration in microseconds this time, at least 1."""
         timer = self.by_name.get(name) or self._new(name)
         check_delay(self._algorithm, name, after_ms)
         if self._given or self._rates:
@@ -63,7 +62,7 @@ class Timers:
         return timer
 
     def _drifted_us(self, process: int, after_ms: float) -> int:
-        """By the clock of the process, or as long as the scenario says that this timer runs."""
+        """The duration by the clock of the process, or as the scenario sets it."""
         after_ms *= self._rates.get(process, 1.0)
         self._set[process] += 1
         return max(1, us(self._given.get((process, self._set[process]), after_ms)))
