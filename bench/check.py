@@ -173,7 +173,7 @@ def _two_cores() -> None:
         started = time.perf_counter()
         runs: list[list[Measured]] = []
         while not runs or (len(runs) < 3 and time.perf_counter() - started < LONG_S):
-            runs.append([vez([*arguments, "--workers", str(workers)]) for workers in (1, 2)])
+            runs.append([vez([*arguments, "--jobs", str(workers)]) for workers in (1, 2)])
         one, two = (min(found, key=lambda found: found.search) for found in zip(*runs, strict=True))
         print(
             f"{title}: {one.states:,} states, search {one.search:.2f} s on one core "

@@ -33,7 +33,7 @@ def test_a_violation_is_written_as_scenario_trace_and_picture(
     scenario, trace, picture = (str(tmp_path / name) for name in ("run.toml", "run.jsonl", "run.svg"))
     code, found = ask(
         capsys, "check", "coordinator-lease", "--without", "bounded_stay",
-        "--scenario", scenario, "--trace", trace, "-o", picture,
+        "--save-scenario", scenario, "--trace", trace, "-o", picture,
     )  # fmt: skip
     assert code == 1
     assert found["properties"]["exclusion"]["promised"]
@@ -108,21 +108,21 @@ def test_ctrl_c_among_the_loops_keeps_what_the_search_has_found(
         (["check", "bully", "--without", "luck"], 64, "unknown assumption"),
         (["check", "bully", "--property", "exclusion"], 64, "is no algorithm for exclusion"),
         (["check", "token-ring", "--property", "request_order", "--requests", "forever"], 64, "--requests 2"),
-        (["check", "bully", "--recoveries", "1"], 64, "never crashed"),
-        (["check", "bully", "--requests", "often"], 64, "expected a number or `forever`"),
+        (["check", "bully", "--recoveries", "1"], 64, "nobody crashes"),
+        (["check", "lamport", "--requests", "often"], 64, "expected a number or `forever`"),
         (["check", "lamport", "--bound", "clack=3"], 64, "clock"),
         (["check", "lamport", "--bound", "clock=much"], 64, "expected a whole number"),
         (["check", "lamport", "--bound", "clock=-1"], 64, "no process can even start"),
         (["check", "majority", "--bound", "state=3"], 64, "holds 'FOLLOWER', not a number"),
         (["check", "coordinator", "--bound", "queue=3"], 64, "or queue.0, the first value in it"),
         (["check", "coordinator", "--bound", "queue.x=3"], 64, "expected the place of a value"),
-        (["check", "coordinator", "--amnesia"], 64, "give --crashes and --recoveries"),
+        (["check", "coordinator", "--amnesia"], 64, "no effect without --recoveries"),
         (["check", "coordinator", "--mistakes", "1"], 64, "listens to no failure detector"),
         (["check", "coordinator", "-o", "run.xyz"], 64, "no picture format"),
         (["check", "threads:counter", "--crashes", "1", "-n", "3"], 64, "--crashes, -n: not for programs of threads"),
         (["check", "threads:counter", "-o", "lost.svg"], 64, "text or Mermaid"),
         (["check", "threads:counter", "--set", "threads=0"], 64, "at least one thread"),
-        (["verify", "coordinator", "-o", "verdicts"], 64, "is written as Markdown"),
+        (["verify", "coordinator", "-o", "verdicts"], 64, "is not the name of a format"),
         (["check", "lamport", "--victims", "9", "--crashes", "1"], 64, "there is no process 9"),
         (["check", "threads:count"], 64, "did you mean counter"),
         (["check", "threads:nowhere.py:main"], 66, "there is no file"),
@@ -165,7 +165,7 @@ def test_verify_writes_a_page_with_a_command_for_every_broken_cell(
 
 def test_an_endless_run_is_replayed_and_drawn_with_its_loop(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     scenario = str(tmp_path / "loop.toml")
-    assert run(["check", "dolev-klawe-rodeh", "--duplicates", "1", "--scenario", scenario]) == 1
+    assert run(["check", "dolev-klawe-rodeh", "--duplicates", "1", "--save-scenario", scenario]) == 1
     assert "from here on for ever" in capsys.readouterr().out
     for kind, words in (("text", "┌ from here on for ever"), ("mermaid", "loop for ever"), ("svg", "↻ from here on")):
         assert run(["sim", "--scenario", scenario, "--diagram", kind]) == 0

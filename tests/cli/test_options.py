@@ -75,10 +75,10 @@ def test_one_name_for_one_thing(name: str) -> None:
     options = {option: one for one in command.params for option in one.opts if not getattr(one, "hidden", False)}
     assert not options.keys() & {"--plot", "--out", "--file", "--processes", "--parallel", "--engine"}
     assert ("-o" in options) == ("--output" in options)
-    assert "--workers" not in options or name in ("torture", "check")
+    assert "--workers" not in options or name == "torture"
     assert ("--url" in options) == (name in ("run", "status", "break", "elect", "observe", "torture"))
     without = [one.name for one in command.params if isinstance(one, click.Option) and not (one.help or one.hidden)]
-    assert without == [] or name == "check"
+    assert without == []
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from vez import draw
+from vez.cli.given import all_given, renamed
 from vez.cli.options import ASSIGNMENT, EDGES, ELECT, IDS, WANT
+from vez.cli.programs import print_programs, programs
 from vez.core.assumptions import Assumption
 from vez.core.topology import TOPOLOGIES
 
@@ -48,38 +49,43 @@ MAX_MEMORY_MB = 4096
 @click.option("--first", is_flag=True, help="Stop at the first violation of a safety property.")
 @click.option("--reduce", is_flag=True, help="Partial-order reduction: fewer states, same verdicts, longer runs.")
 @click.option("--symmetry", is_flag=True, help="States that differ by a renaming of the processes count as one.")
-@click.option("--workers", type=click.IntRange(1, 2), help="Cores to use; the second stores.  [default: as there are]")
-@click.option("--max-states", type=click.IntRange(1), default=MAX_STATES, show_default=True)
+@click.option("--jobs", type=click.IntRange(1, 2), help="Cores to use, at most 2.  [default: as there are]")
+@click.option("--max-states", type=click.IntRange(1), default=MAX_STATES, show_default=True, help="Stop there.")
 @click.option("--max-memory", type=click.IntRange(1), default=MAX_MEMORY_MB, show_default=True, help="In MiB.")
 @click.option("--diagram", type=click.Choice(sorted(draw.FORMATS)), help="Draw the shortest run of each violation.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Its file: .txt, .mmd, .svg or .html.")
-@click.option("--scenario", "scenario_file", type=click.Path(path_type=Path), help="Write it for `vez sim --scenario`.")
+@click.option("--save-scenario", type=click.Path(path_type=Path), help="Write it for `vez sim --scenario`.")
 @click.option("--trace", "trace_file", type=click.Path(path_type=Path), help="Write its trace for `vez show`.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@renamed("--workers", "--jobs")
+@renamed(
+    "--scenario", "--save-scenario", hint="`vez sim --scenario FILE` reads what `vez check --save-scenario FILE` writes"
+)
 def check_command(**options: Any) -> int:
     """Explore every interleaving of ALGORITHM and judge each property for good.
 
     ALGORITHM is a name from `vez algorithms`, a class of your own (path/to/file.py:Class), or a program of
     threads (threads:counter, or threads:path/to/file.py:function). A verdict holds for the configuration that
-    is printed, exhaustively; a violation comes as the shortest run. Exit code 1 says that a promised property
-    is broken. Ctrl-C stops and tells what was found so far.
+    is printed, exhaustively; a violation comes as the shortest run. Ctrl-C stops the search and prints what was
+    found so far. `vez check threads:` alone lists the programs of threads.
+
+    \b
+    Exit codes: 0 nothing promised is broken, 1 a promised property is broken, 2 undecided (a limit was met),
+    130 interrupted before anything was found broken.
 
     \b
     vez check ricart-agrawala -n 3
     vez check coordinator-lease --without bounded_stay -o slow.html
-    vez check token-ring --crashes 1 --scenario lost-token.toml
+    vez check token-ring --crashes 1 --save-scenario lost-token.toml
     vez check threads:counter
     """
+    if options["algorithm"] == "threads:":
+        print_programs(programs(), "vez check threads:PROGRAM", as_json=options["as_json"])
+        return 0
     if options["algorithm"].startswith("threads:"):
         from vez.cli.check_threads import check_threads
 
-        return check_threads(options, _given())
+        return check_threads(options, all_given())
     from vez.cli.check_search import check_algorithm  # here, so that --help needs no NumPy
 
     return check_algorithm(options)
-
-
-def _given() -> set[str]:
-    """The options that stand on the command line."""
-    context = click.get_current_context()
-    return {name for name in context.params if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}

@@ -8,9 +8,12 @@ from typing import Any
 from rich.markup import escape
 
 from vez.check import Budget, Configuration, Counterexample, Limits, Progress, Report, check
+from vez.check.checker import properties_of
+from vez.check.liveness.lassos import LIVENESS
 from vez.check.model.configuration import FOREVER
 from vez.check.search import INTERRUPTED
 from vez.cli.app import settle
+from vez.cli.effect import refuse_for_check, refuse_two_outputs
 from vez.cli.output import console, diagram_format, print_diagram, print_json, print_verdicts, write_file
 from vez.cli.progress import Line
 from vez.errors import Misuse
@@ -22,7 +25,7 @@ from vez.study.report import report as report_run
 
 def check_algorithm(options: dict[str, Any]) -> int:
     """Search, report, and give the exit code."""
-    diagram_format(options["diagram"], options["output"])  # refused before the search, not after
+    refuse_two_outputs(options, diagram_format(options["diagram"], options["output"]))  # before the search
     configuration = _configuration(options)
     limits = Limits(options["max_states"], options["max_memory"])
     with Line() as line:
@@ -33,7 +36,7 @@ def check_algorithm(options: dict[str, Any]) -> int:
             first=options["first"],
             reduce=options["reduce"],
             symmetry=options["symmetry"],
-            workers=options["workers"] or 0,
+            workers=options["jobs"] or 0,
             watch=lambda progress: line.show(_progress(progress)),
         )
     code = _settled(found)
@@ -68,19 +71,19 @@ def _configuration(options: dict[str, Any]) -> Configuration:
         elect=options["elect"],
         network=Network(fifo=options["fifo"]),
     )
+    algorithm = load_algorithm(scenario.algorithm)
+    refuse_for_check(options, algorithm, scenario.algorithm)
     requests = options["requests"]
     if requests != "forever" and not requests.isdigit():
         raise Misuse(f"--requests {requests!r}: expected a number or `forever`")
     names = ("crashes", "recoveries", "losses", "duplicates", "mistakes")
     budget = Budget(**{name: options[name] for name in names})
-    if budget.recoveries and not budget.crashes:
-        raise Misuse("nobody can come back who never crashed", hint="give --crashes too")
     for name, value in options["bound"]:
         if not isinstance(value, int):
             raise Misuse(f"--bound {name}={value}: expected a whole number")
     configuration = Configuration(
         scenario,
-        load_algorithm(scenario.algorithm),
+        algorithm,
         requests=FOREVER if requests == "forever" else int(requests),
         budget=budget,
         timeouts=options["timeouts"],
@@ -90,8 +93,8 @@ def _configuration(options: dict[str, Any]) -> Configuration:
         capacity=options["capacity"],
         victims=options["victims"] or (),
     )
-    if options["amnesia"] and not configuration.budget.recoveries:
-        raise Misuse("nobody comes back who could have forgotten", hint="give --crashes and --recoveries too")
+    if options["first"] and all(name in LIVENESS for name in properties_of(configuration, options["properties"])):
+        raise Misuse("--first is for safety properties, and none is judged", hint="leave --first out")
     if budget.mistakes and not configuration.detector:
         name = configuration.algorithm.name
         raise Misuse(f"{name} listens to no failure detector, so that none can mislead it", hint="leave --mistakes out")
@@ -120,8 +123,8 @@ def _write(example: tuple[str, Counterexample] | None, options: dict[str, Any]) 
         return {}
     name, run = example
     files: dict[str, Path] = {}
-    if options["scenario_file"]:
-        path = files["scenario"] = options["scenario_file"]
+    if options["save_scenario"]:
+        path = files["scenario"] = options["save_scenario"]
         comment = (
             f"{_which(run, options).capitalize()} in which {name} is broken. See it:\n"
             f"    vez sim --scenario {path.name} --diagram text"
@@ -159,7 +162,7 @@ def _print(
         _print_run(*example, _which(example[1], options))
     for path in files.values():
         out.print(f"wrote {path}", soft_wrap=True)
-    if example is None and any(options[name] for name in ("output", "scenario_file", "trace_file")):
+    if example is None and any(options[name] for name in ("output", "save_scenario", "trace_file")):
         out.print("nothing is broken: no file was written")
 
 

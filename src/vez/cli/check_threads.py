@@ -15,6 +15,8 @@ from vez.check.search import INTERRUPTED
 from vez.check.threads.interleavings import Found, explore
 from vez.check.threads.machine import Turn
 from vez.cli.app import settle
+from vez.cli.effect import refuse_two_outputs
+from vez.cli.given import option
 from vez.cli.output import PIPE_WIDTH, SUFFIXES, console, print_json, write_file
 from vez.cli.programs import load_program
 from vez.cli.progress import Line
@@ -29,11 +31,14 @@ ALLOWED = {"algorithm", "parameters", "max_states", "max_memory", "diagram", "ou
 def check_threads(options: dict[str, Any], given: set[str]) -> int:
     """Explore, print, and say by the exit code whether something is broken. `given`: the options that were."""
     if given - ALLOWED:
-        names = ", ".join(_option(name) for name in sorted(given - ALLOWED))
+        names = ", ".join(option(name) for name in sorted(given - ALLOWED))
         raise Misuse(f"{names}: not for programs of threads", hint="settings of the program: --set rounds=2")
     name = options["algorithm"].removeprefix("threads:")
     program = load_program(name, dict(options["parameters"]))
     kind = _picture_kind(options)
+    refuse_two_outputs(options, kind)
+    if "max_states" in given and options["max_states"] > MOST_STATES:
+        raise Misuse(f"--max-states: at most {MOST_STATES:,} for programs of threads", hint="each is a Python object")
     with Line() as line:
         found = explore(program, min(options["max_states"], MOST_STATES), options["max_memory"], line.show)
     code = settle(broken=bool(found.broken), undecided=not found.complete, interrupted=found.stopped == INTERRUPTED)
@@ -48,12 +53,6 @@ def check_threads(options: dict[str, Any], given: set[str]) -> int:
         if options["output"]:
             console().print(f"wrote {options['output']}" if found.broken else "nothing is broken: nothing was drawn")
     return code
-
-
-def _option(name: str) -> str:
-    """An option as it is written on the command line."""
-    renamed = {"properties": "property", "scenario_file": "scenario", "trace_file": "trace"}.get(name, name)
-    return f"-{renamed}" if len(renamed) == 1 else f"--{renamed.replace('_', '-')}"
 
 
 def _picture_kind(options: dict[str, Any]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,17 +18,22 @@ def given(parameter: str) -> bool:
     return click.get_current_context().get_parameter_source(parameter) is ParameterSource.COMMANDLINE
 
 
+def all_given() -> set[str]:
+    """The parameters of the running command that the user typed."""
+    return {parameter for parameter in click.get_current_context().params if given(parameter)}
+
+
 def only_with(needed: str, present: bool, *parameters: str) -> None:
     """Refuse parameters that were given without what they belong to."""
     for parameter in parameters:
         if not present and given(parameter):
-            option = _option(parameter)
-            raise Misuse(f"{option} has no effect without {needed}", hint=f"add {needed}, or leave {option} out")
+            name = option(parameter)
+            raise Misuse(f"{name} has no effect without {needed}", hint=f"add {needed}, or leave {name} out")
 
 
 def not_together(*parameters: str) -> None:
     """Refuse parameters that exclude each other."""
-    found = [_option(parameter) for parameter in parameters if given(parameter)]
+    found = [option(parameter) for parameter in parameters if given(parameter)]
     if len(found) > 1:
         raise Misuse(f"{' and '.join(found[:2])} exclude each other", hint="give one of them")
 
@@ -37,11 +43,21 @@ def deprecated(old: str, new: str) -> None:
     click.echo(f"vez: {old} is deprecated and will be removed in a later version; use {new}", err=True)
 
 
-def _option(parameter: str) -> str:
+def option(parameter: str) -> str:
     """The parameter as users write it: its longest option, or the name of an argument."""
     command = click.get_current_context().command
     found = next(one for one in command.params if one.name == parameter)
     return max(found.opts, key=len) if isinstance(found, click.Option) else parameter.upper()
+
+
+def renamed(old: str, new: str, hint: str = "") -> Callable[[Any], Any]:
+    """An option that has a new name: refused, with the new name."""
+
+    def refuse(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+        if value is not None:
+            raise Misuse(f"{old} is called {new} now", hint=hint or f"give {new} instead")
+
+    return click.option(old, hidden=True, expose_value=False, is_eager=True, callback=refuse)
 
 
 class OutputFile(click.Path):

@@ -3,14 +3,50 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
+import json
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from rich.markup import escape
+
+from vez.cli.output import console, print_json
+from vez.cli.tables import Column, print_table
 from vez.errors import BadData, MissingFile, Misuse, UnknownName, VezError
 from vez.sim.blame import blame_function
 from vez.threads import Program
 from vez.threads.programs import PROGRAMS
+
+Listed = Mapping[str, tuple[str, Sequence[str]]]
+"""By name: what a program does, and how its settings are given."""
+
+
+def programs() -> dict[str, tuple[str, Sequence[str]]]:
+    """The programs of the catalogue."""
+    return {name: (_first_line(maker), _settings(maker)) for name, maker in PROGRAMS.items()}
+
+
+def print_programs(listed: Listed, command: str, *, as_json: bool) -> None:
+    """Print the programs, what each does, and its settings."""
+    if as_json:
+        print_json({name: {"does": does, "settings": settings} for name, (does, settings) in listed.items()})
+        return
+    rows = [(name, escape(does), escape("\n".join(settings))) for name, (does, settings) in listed.items()]
+    out = console()
+    print_table(out, [Column("program"), Column("what it does"), Column("settings")], rows)
+    out.print(f"run one: {command}", soft_wrap=True)
+
+
+def _first_line(maker: Callable[..., Any]) -> str:
+    return (inspect.getdoc(maker) or "").partition("\n")[0]
+
+
+def _settings(maker: Callable[..., Any]) -> list[str]:
+    defaults = {name: parameter.default for name, parameter in inspect.signature(maker).parameters.items()}
+    words = {name: value if isinstance(value, str) else json.dumps(value) for name, value in defaults.items()}
+    return [f"--set {name}={word}" for name, word in words.items()]
 
 
 def load_program(name: str, settings: dict[str, Any]) -> Program:

@@ -8,9 +8,9 @@ import click
 
 from vez import draw
 from vez.cli.app import settle
+from vez.cli.effect import refuse_two_outputs
 from vez.cli.output import diagram_format, print_diagram, print_json, print_report
 from vez.core.trace_file import load
-from vez.errors import Misuse
 from vez.study.report import report
 
 
@@ -24,8 +24,7 @@ from vez.study.report import report
 def show(trace: Path, diagram: str | None, output: Path | None, as_json: bool) -> int:
     """Judge, measure and draw TRACE, a file written by `vez sim --trace FILE`."""
     kind = diagram_format(diagram, output)
-    if as_json and kind and output is None:
-        raise Misuse("--json and --diagram both want standard output", hint="give the picture a file with -o")
+    refuse_two_outputs({"as_json": as_json, "output": output}, kind)
     found = report(load(trace))
     code = settle(broken=found.breaks_promise, undecided=found.promise_open)
     if as_json:

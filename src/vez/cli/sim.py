@@ -10,6 +10,7 @@ from rich.markup import escape
 
 from vez import draw
 from vez.cli.app import settle
+from vez.cli.effect import refuse_for_sim, refuse_two_outputs
 from vez.cli.options import ASSIGNMENT, CRASH, CUT, DELAY, DRIFT, EDGES, ELECT, IDS, PARTITION, PAUSE, SUSPECT, WANT
 from vez.cli.output import console, counted, diagram_format, print_diagram, print_json, print_report, write_file
 from vez.cli.progress import Line
@@ -19,7 +20,6 @@ from vez.cli.sim_without import run_without
 from vez.core.assumptions import Assumption
 from vez.core.process import Process
 from vez.core.topology import TOPOLOGIES
-from vez.errors import Misuse
 from vez.sim import Progress, simulate
 from vez.sim.delays import US
 from vez.sim.limits import SLICE
@@ -83,7 +83,7 @@ class SimCommand(click.Command):
     type=click.Choice([str(assumption) for assumption in Assumption]),
     help="Turn an assumption off, and search --runs seeds for a broken guarantee.",
 )
-@click.option("--jobs", type=click.IntRange(1), help="Processes for a sweep.  [default: all cores]")
+@click.option("--jobs", type=click.IntRange(1), help="Cores for a sweep.  [default: all]")
 @click.option(
     "--shrink",
     "shrink_to",
@@ -102,8 +102,11 @@ def sim(context: click.Context, /, **options: Any) -> int:
     """Run ALGORITHM in virtual time, then judge, measure and draw the run.
 
     ALGORITHM is a name from `vez algorithms`, or a class of your own: path/to/file.py:Class. The same
-    options and seed give the same run on any machine. Exit code 1 says that a promised property is broken
-    (or that a scenario did not end as it expects).
+    options and seed give the same run on any machine.
+
+    \b
+    Exit codes: 0 nothing promised is broken, 1 a promised property is broken (or a scenario did not end as it
+    expects), 2 undecided (the run ended too early to judge a promised property), 130 interrupted.
 
     \b
     vez sim ricart-agrawala -n 4 --diagram text
@@ -115,13 +118,13 @@ def sim(context: click.Context, /, **options: Any) -> int:
     if options["without"]:
         return run_without(options)
     scenario = build_scenario(options)
+    algorithm = load_algorithm(scenario.algorithm)
+    refuse_for_sim(options, scenario, algorithm)
     if options["runs"]:
         typed = context.meta["vez.typed"]
         return run_sweep(scenario, options, typed, lambda failing, broken: _shrink(failing, broken, options))
-    algorithm = load_algorithm(scenario.algorithm)
     kind = diagram_format(options["diagram"], options["output"])
-    if options["as_json"] and kind and options["output"] is None:
-        raise Misuse("--json and --diagram both want standard output", hint="give the picture a file with -o")
+    refuse_two_outputs(options, kind)
     report = _run(scenario, algorithm, debug=options["debug"])
     interrupted = report.trace.header.end == "interrupted"
     missed = [] if interrupted else unmet_expectations(scenario.expect, report)

@@ -6,14 +6,14 @@ import platform
 from typing import Any
 
 import click
-from click.core import ParameterSource
 from rich.markup import escape
 
 from vez.cli.app import settle
+from vez.cli.given import all_given, option
 from vez.cli.numbers import Number
 from vez.cli.options import ASSIGNMENT
 from vez.cli.output import console, print_json
-from vez.cli.programs import load_program
+from vez.cli.programs import load_program, print_programs, programs
 from vez.errors import Misuse
 from vez.sim.blame import blame_function
 from vez.threads import Program
@@ -23,7 +23,7 @@ from vez.threads.ring import ring
 
 
 @click.command("threads", short_help="Run programs on real threads.")
-@click.argument("program")
+@click.argument("program", required=False)
 @click.option("--threads", type=click.IntRange(1, 1000), help="counter: how many (10); ring: how many (30).")
 @click.option("--rounds", type=click.IntRange(1), default=10_000, show_default=True, help="counter: updates of each.")
 @click.option("--lock", type=click.Choice(LOCKS), help="counter: this lock only.  [default: each in turn]")
@@ -39,15 +39,25 @@ from vez.threads.ring import ring
 @click.option("--set", "parameters", type=ASSIGNMENT, multiple=True, help="A setting of another program.")
 @click.option("--patience", type=Number(0.1), default=60.0, show_default=True, help="Seconds for a deadlock.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def threads_command(program: str, **options: Any) -> int:
-    """Run PROGRAM on real threads: counter, ring, or any program of `vez check threads:…`.
+def threads_command(program: str | None, **options: Any) -> int:
+    """Run PROGRAM on real threads; without PROGRAM, list the programs.
+
+    PROGRAM is a name from the list, or a function of your own (path/to/file.py:function).
 
     \b
+    Exit codes: 0 as claimed, 1 not as claimed, or a deadlock.
+
+    \b
+    vez threads
     vez threads counter --threads 10 --rounds 10000
     vez threads ring
     vez threads two-locks --patience 2
     """
-    _refuse(program)
+    if program is None:
+        _refuse("the list", frozenset())
+        print_programs(programs() | LISTED, "vez threads PROGRAM", as_json=options["as_json"])
+        return 0
+    _refuse(program, OWN.get(program, OTHERS))
     if program == "counter":
         return _counter(options)
     if program == "ring":
@@ -83,23 +93,25 @@ def _as_claimed(program: Program, outcome: Outcome) -> bool:
         raise blame_function(error, program.at_end, "in at_end") from error
 
 
-FOR = {
-    "threads": ("counter", "ring"), "rounds": ("counter",), "lock": ("counter",), "letters": ("ring",),
-    "seed": ("ring",),
-}  # fmt: skip
-"""The options that only some programs have; others have settings."""
+OWN = {
+    "counter": frozenset({"threads", "rounds", "lock", "switch"}),
+    "ring": frozenset({"threads", "letters", "seed"}),
+}
+"""The options of the two programs that have options of their own."""
+LISTED = {
+    "counter": (programs()["counter"][0], ("--threads 10", "--rounds 10000", "--lock none|step|loop|atomic")),
+    "ring": ((ring.__doc__ or "").strip(), ("--threads 30", "--letters 80", "--seed 0")),
+}
+"""How the list shows them."""
+OTHERS = frozenset({"parameters", "switch", "patience"})
 
 
-def _refuse(program: str) -> None:
-    """Options that this program would not heed."""
-    context = click.get_current_context()
-    given = [name for name in FOR if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
-    wrong = [f"--{name}" for name in given if program not in FOR[name]]
-    if context.get_parameter_source("parameters") is ParameterSource.COMMANDLINE and program in ("counter", "ring"):
-        wrong.append("--set")
+def _refuse(program: str, heeded: frozenset[str]) -> None:
+    """Refuse options that this program would not heed."""
+    wrong = sorted(map(option, all_given() - heeded - {"program", "as_json"}))
     if wrong:
-        hint = "it has options of its own: vez threads --help" if "--set" in wrong else "its settings: --set NAME=VALUE"
-        raise Misuse(f"{', '.join(wrong)}: not for {program}", hint=hint)
+        own = "its options: vez threads --help" if program in OWN else "its settings: --set NAME=VALUE"
+        raise Misuse(f"{', '.join(wrong)}: not for {program}", hint=own if heeded else "name a program")
 
 
 def _counter(options: dict[str, Any]) -> int:

@@ -6,14 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich import box
-from rich.table import Table
 
 from vez.algorithms import ALGORITHMS, find
 from vez.cli.app import settle
+from vez.cli.given import OutputFile
 from vez.cli.output import console, counted, json_text, print_json, write_file
 from vez.cli.progress import Line
-from vez.errors import Misuse
+from vez.cli.tables import Column, print_table
 
 if TYPE_CHECKING:
     from vez.study.verify.kept import Kept
@@ -33,7 +32,7 @@ MAX_STATES = 3_000_000
     type=click.Path(path_type=Path, dir_okay=False),
     help="Keep finished rows in this file, and go on from those that an earlier call kept there.",
 )
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the matrix to this file: .md or .json.")
+@click.option("-o", "--output", type=OutputFile(".md", ".json"), help="Write the matrix to this file: .md or .json.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def verify_command(
     algorithms: tuple[str, ...], max_states: int, jobs: int | None, resume: Path | None, output: Path | None,
@@ -52,8 +51,6 @@ def verify_command(
     vez verify ricart-agrawala bully
     vez verify --resume rows.jsonl -o verdicts.md
     """
-    if output and output.suffix.lower() not in (".md", ".json"):
-        raise Misuse(f"{output}: the matrix is written as Markdown or JSON", hint="say -o verdicts.md")
     chosen = {name: find(name) for name in algorithms} or dict(ALGORITHMS)
     from vez.study.verify.page import markdown  # here, so that --help needs no NumPy
     from vez.study.verify.run import questions
@@ -142,7 +139,9 @@ def _print(rows: list[Row], surprises: list[Row], undecided: list[Row]) -> None:
     for name in dict.fromkeys(row.algorithm for row in rows):
         title = f"[bold]{name}[/]"
         for columns in dict.fromkeys(tuple(row.cells) for row in rows if row.algorithm == name):
-            out.print(_table([row for row in rows if row.algorithm == name and tuple(row.cells) == columns], title))
+            own = [row for row in rows if row.algorithm == name and tuple(row.cells) == columns]
+            cells = [(row.world.name, str(row.n), *(_cell(row, one) for one in columns), row.size) for row in own]
+            print_table(out, _columns(columns), cells, title=title)
             title = ""
     for row in undecided:
         out.print(f"[yellow]a promise is undecided:[/] {row.algorithm}, {row.world.name}, n={row.n}")
@@ -150,17 +149,9 @@ def _print(rows: list[Row], surprises: list[Row], undecided: list[Row]) -> None:
         out.print(f"[bold red]a promise is broken:[/] {row.algorithm}, {row.world.name}, n={row.n}")
 
 
-def _table(rows: list[Row], title: str) -> Table:
-    """The rows of one algorithm that judge the same properties."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=title or None, title_justify="left")
-    table.add_column("world")
-    table.add_column("n", justify="right")
-    for name in rows[0].cells:
-        table.add_column(name.replace("_", " "))
-    table.add_column("states", justify="right")
-    for row in rows:
-        table.add_row(row.world.name, str(row.n), *(_cell(row, name) for name in row.cells), row.size)
-    return table
+def _columns(names: tuple[str, ...]) -> list[Column]:
+    judged = [Column(name.replace("_", " ")) for name in names]
+    return [Column("world"), Column("n", right=True), *judged, Column("states", right=True)]
 
 
 def _cell(row: Row, title: str) -> str:

@@ -1,0 +1,64 @@
+"""Options of `vez sim` and `vez check` that an algorithm would not notice are refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vez.cli.given import given, not_together, only_with, option
+from vez.core.process import Process
+from vez.errors import Misuse
+from vez.sim.scenario import Scenario
+
+_TIMELESS = ("perfect", "none")
+"""Failure detectors that set no timers."""
+
+
+def refuse_for_sim(options: dict[str, Any], scenario: Scenario, algorithm: type[Process]) -> None:
+    """Refuse what a run of this algorithm would not notice."""
+    only_with("--runs", bool(options["runs"]), "jobs")
+    _only_for_mutex(algorithm, scenario.algorithm, "requests", "think", "inside")
+    if given("detector") and not hasattr(algorithm, "on_suspect"):
+        raise Misuse(
+            f"--detector has no effect: {scenario.algorithm} listens to no failure detector", hint="leave it out"
+        )
+    if given("drift") and not _has_timers(algorithm) and scenario.detector.kind in _TIMELESS:
+        raise Misuse(f"--drift has no effect: {scenario.algorithm} sets no timers", hint="leave it out")
+    if given("recoveries"):
+        _check_recoveries(scenario.nemesis.crashes, scenario.nemesis.recoveries)
+
+
+def refuse_for_check(options: dict[str, Any], algorithm: type[Process], name: str) -> None:
+    """Refuse what a search of this algorithm would not notice."""
+    not_together("n", "ids")
+    not_together("requests", "want")
+    _only_for_mutex(algorithm, name, "requests")
+    only_with("--crashes", bool(options["crashes"]), "victims")
+    only_with("--recoveries", bool(options["recoveries"]), "amnesia")
+    if options["timeouts"] and not _has_timers(algorithm):
+        raise Misuse(f"--timeouts has no effect: {name} sets no timers", hint="leave it out")
+    _check_recoveries(options["crashes"], options["recoveries"])
+
+
+def refuse_two_outputs(options: dict[str, Any], kind: str | None) -> None:
+    """JSON and a picture cannot both go to standard output."""
+    if options["as_json"] and kind and options["output"] is None:
+        raise Misuse("--json and --diagram both want standard output", hint="give the picture a file with -o")
+
+
+def _only_for_mutex(algorithm: type[Process], name: str, *parameters: str) -> None:
+    wrong = [option(parameter) for parameter in parameters if given(parameter)]
+    if wrong and algorithm.role != "mutex":
+        raise Misuse(
+            f"{', '.join(wrong)}: {name} is not a mutual exclusion algorithm, so nobody can want in",
+            hint=f"leave {'it' if len(wrong) == 1 else 'them'} out",
+        )
+
+
+def _check_recoveries(crashes: int, recoveries: int) -> None:
+    if recoveries > crashes:
+        most = f"at most {crashes} can come back" if crashes else "nobody crashes"
+        raise Misuse(f"--recoveries {recoveries}: {most}", hint="give more --crashes")
+
+
+def _has_timers(algorithm: type[Process]) -> bool:
+    return any(name.startswith("on_timer_") for name in dir(algorithm))

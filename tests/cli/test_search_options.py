@@ -1,0 +1,156 @@
+"""One name for one thing, and no option that does nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from vez.cli.app import run
+from vez.threads.programs import PROGRAMS
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("check coordinator --workers 1", "--workers is called --jobs now"),
+        ("check coordinator --scenario run.toml", "--scenario is called --save-scenario now"),
+        ("check threads:counter --workers 1", "--workers is called --jobs now"),
+    ],
+)
+def test_an_old_name_is_refused_with_the_new_one(line: str, says: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(line.split()) == 64
+    told = capsys.readouterr().err.splitlines()
+    assert says in told[0]
+    assert len(told) == 2
+    assert run([line.split()[0], "--help"]) == 0
+    assert f" {line.split()[2]} " not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("sim coordinator --jobs 2", "--jobs has no effect without --runs"),
+        ("sim lamport --without fifo --jobs 2", "--jobs would change"),
+        ("sim lamport --without fifo --trace x.jsonl --seed 3", "--seed would change"),
+        ("sim coordinator --recoveries 1", "--recoveries 1: nobody crashes"),
+        ("sim coordinator --crashes 1 --recoveries 2", "at most 1 can come back"),
+        (
+            "sim bully --requests 3 --think 2 --inside 1",
+            "--requests, --think, --inside: bully is not a mutual exclusion",
+        ),
+        ("sim bully --requests 3 --runs 2", "--requests: bully is not a mutual exclusion"),
+        (
+            "sim coordinator --detector heartbeat",
+            "--detector has no effect: coordinator listens to no failure detector",
+        ),
+        ("sim coordinator --drift 2=1.5", "--drift has no effect: coordinator sets no timers"),
+        ("sim coordinator --json --diagram svg", "both want standard output"),
+        ("sim coordinator --runs 3 --diagram text", "a sweep of many runs draws and saves none"),
+        ("check coordinator -n 3 --ids 1,2,3", "-n and --ids exclude each other"),
+        ("check bully --requests 2", "--requests: bully is not a mutual exclusion"),
+        ("check coordinator --want 2 --requests 2", "--requests and --want exclude each other"),
+        ("check coordinator --victims 2", "--victims has no effect without --crashes"),
+        ("check coordinator --timeouts", "--timeouts has no effect: coordinator sets no timers"),
+        ("check coordinator --crashes 1 --recoveries 2", "at most 1 can come back"),
+        ("check coordinator --amnesia", "--amnesia has no effect without --recoveries"),
+        ("check bully --first --property termination", "--first is for safety properties"),
+        ("check coordinator --json --diagram text", "both want standard output"),
+        ("check threads:counter --json --diagram text", "both want standard output"),
+        ("check threads:counter --jobs 1 --save-scenario x", "--jobs, --save-scenario: not for programs of threads"),
+        ("check threads:counter --max-states 5000001", "at most 5,000,000"),
+        ("threads ring --switch 3", "--switch: not for ring"),
+        ("threads ring --patience 3", "--patience: not for ring"),
+        ("threads counter --patience 3", "--patience: not for counter"),
+        ("threads two-locks --rounds 3 --lock step", "--lock, --rounds: not for two-locks"),
+        ("threads --rounds 3", "--rounds: not for the list"),
+        ("show run.jsonl --json --diagram text", "both want standard output"),
+    ],
+)
+def test_an_option_without_effect_is_refused_in_one_line(
+    line: str, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(line.split()) == 64
+    out, err = capsys.readouterr()
+    assert says in err.splitlines()[0]
+    assert len(err.splitlines()) == 2, "one line and a hint"
+    assert out == ""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sim bully --drift 2=1.5",
+        "sim bully --detector heartbeat --drift 2=1.5",
+        "sim coordinator --crashes 1 --recoveries 1 --seed 1",
+        "check coordinator-lease --timeouts --property deadlock_freedom",
+        "check coordinator --property exclusion --first --jobs 1",
+    ],
+)
+def test_an_option_with_an_effect_is_not(line: str) -> None:
+    assert run(line.split()) in (0, 1)
+
+
+@pytest.mark.parametrize("line", ["threads", "check threads:"])
+def test_the_programs_of_threads_are_listed(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(line.split()) == 0
+    told = capsys.readouterr().out
+    assert all(f" {name} " in told for name in PROGRAMS)
+    assert ("ring" in told) == (line == "threads"), "the ring is for real threads only"
+    assert run([*line.split(), "--json"]) == 0
+    assert set(PROGRAMS) <= set(json.loads(capsys.readouterr().out))
+
+
+BLOCKED = """
+import sys
+class Block:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "numpy":
+            raise ModuleNotFoundError("No module named 'numpy'", name="numpy")
+sys.meta_path.insert(0, Block())
+import importlib.util
+found = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *rest: None if name == "numpy" else found(name, *rest)
+from vez.cli.app import main
+main()
+"""
+
+
+def without_numpy(line: str) -> subprocess.CompletedProcess[str]:
+    arguments = [sys.executable, "-c", BLOCKED, *line.split()]
+    return subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=60)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "--help", "check --help", "verify --help", "threads --help", "threads", "check threads:",
+        "threads counter --threads 2 --rounds 10", "threads ring --letters 3", "threads pipeline", "sim bully",
+    ],
+)  # fmt: skip
+def test_what_needs_no_numpy_works_without(line: str) -> None:
+    done = without_numpy(line)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout
+
+
+@pytest.mark.parametrize("line", ["check coordinator", "verify coordinator", "check threads:counter"])
+def test_a_missing_extra_is_named_with_how_to_get_it(line: str) -> None:
+    done = without_numpy(line)
+    assert done.returncode == 69
+    assert done.stderr.splitlines() == [
+        "vez: the checker needs NumPy, which is not installed",
+        "     pip install 'vez[check]'",
+    ]
+
+
+def test_a_scenario_is_written_by_one_option_and_read_by_another(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = str(tmp_path / "run.toml")
+    assert run(["check", "token-ring", "--crashes", "1", "--save-scenario", file]) == 1
+    assert f"wrote {file}" in capsys.readouterr().out.replace("\n", "")
+    assert run(["sim", "--scenario", file]) == 0
