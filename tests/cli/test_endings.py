@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -132,3 +134,78 @@ def test_what_cannot_be_written_says_why_and_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(CannotWrite):
         write_file(loop, "new")
     assert os.listdir(tmp_path) == ["loop"]
+
+
+INTERRUPT = """
+import os, signal
+from rich.progress import Progress
+from vez.cli.app import main
+class Watched(Progress):
+    def update(self, *arguments, completed=0, **options):
+        super().update(*arguments, completed=completed, **options)
+        if completed >= 50:
+            os.kill(os.getpid(), signal.SIGINT)
+if __name__ == "__main__":
+    import vez.cli.sim_sweep
+    vez.cli.sim_sweep.Progress = Watched
+    main()
+"""
+"""The command line, interrupted when its progress bar has shown 50 finished runs."""
+
+
+def interrupted_sweep(folder: Path, line: str) -> subprocess.CompletedProcess[str]:
+    script = folder / "interrupt.py"  # a file: the workers of a sweep import it
+    script.write_text(INTERRUPT)
+    arguments = [sys.executable, str(script), *line.split()]
+    return subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=120)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("as_json", [False, True])
+def test_an_interrupted_sweep_reports_the_runs_that_it_has(jobs: int, as_json: bool, tmp_path: Path) -> None:
+    line = f"sim token-ring --runs 20000 --jobs {jobs} --shrink {tmp_path}/short.toml" + " --json" * as_json
+    done = interrupted_sweep(tmp_path, line)
+    assert done.returncode == 130
+    assert re.search(r"vez: interrupted after [\d,]+ of 20,000 runs", done.stderr)
+    assert not (tmp_path / "short.toml").exists()
+    if as_json:
+        found = json.loads(done.stdout)
+        assert found["interrupted"]
+        assert 50 <= found["runs"] < found["asked"] == 20_000
+        assert found["properties"]["exclusion"]["verdict"] == f"holds in {found['runs']:,} runs"
+    else:
+        assert re.search(r"token-ring  [\d,]+ of 20,000 runs, seeds 0 to 19999", done.stdout)
+        assert re.search(r"exclusion +holds in [\d,]+ runs", done.stdout)
+
+
+def test_an_interrupted_sweep_that_found_something_broken_says_broken(tmp_path: Path) -> None:
+    done = interrupted_sweep(tmp_path, "sim ricart-agrawala-priority --runs 20000 --jobs 2")
+    assert done.returncode == 1
+    assert re.search(r"exclusion +broken in [\d,]+ of [\d,]+ runs", done.stdout)
+    assert "interrupted after" in done.stderr
+
+
+def test_an_interrupted_search_for_a_break_says_how_far_it_came() -> None:
+    line = "sim chang-roberts --without reliable --runs 1000000"
+    process = subprocess.Popen(
+        [sys.executable, "-c", SLOWLY, *line.split()], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "no guarantee broken in 4 seeds" in out
+    assert err == "vez: interrupted after 4 seeds\n"
+
+
+SLOWLY = """
+import os, signal
+from vez.cli.app import main
+import vez.study.search as search
+simulate = search.simulate
+def honest(scenario, algorithm):
+    if scenario.seed == 4:
+        os.kill(os.getpid(), signal.SIGINT)
+    return simulate(scenario.but(network=type(scenario.network)()), algorithm)
+search.simulate = honest
+main()
+"""
+"""Runs in which nothing goes wrong, and an interruption in the fifth."""

@@ -109,7 +109,7 @@ def test_the_command_in_json() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["lamport", "--without", "fifo", "--loss", "0.1"], "would change it"),
+        (["lamport", "--without", "fifo", "--loss", "0.1"], "would change them"),
         (["--without", "fifo"], "which algorithm"),
         (["lamport", "--without", "fifo", "--json", "--diagram", "svg"], "both want standard output"),
     ],

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import click
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -46,21 +47,27 @@ def run_sweep(
     code = _settled(result)
     first = result.first_broken
     shrunk = None
-    if options["shrink_to"]:
+    if options["shrink_to"] and not result.interrupted:
         failing = scenario if first is None or first.seed is None else scenario.but(seed=first.seed)
         shrunk = shrink_run(failing, first.name if first else None)
     if options["as_json"]:
         print_json(_json(result, shrunk))
     else:
         _print(result, typed, shrunk)
+    if result.interrupted:
+        click.echo(f"vez: interrupted after {result.runs:,} of {counted(result.asked, 'run')}", err=True)
     return code
 
 
 def _settled(result: Sweep) -> int:
     if result.scenario.expect != Expect():
-        return settle(broken=bool(result.missed))
+        return settle(broken=bool(result.missed), interrupted=result.interrupted)
     promised = [tally for tally in result.tallies if tally.promised]
-    return settle(broken=any(tally.broken for tally in promised), undecided=any(tally.undecided for tally in promised))
+    return settle(
+        broken=any(tally.broken for tally in promised),
+        undecided=any(tally.undecided for tally in promised),
+        interrupted=result.interrupted,
+    )
 
 
 def _json(result: Sweep, shrunk: Path | None) -> dict[str, Any]:
@@ -70,6 +77,8 @@ def _json(result: Sweep, shrunk: Path | None) -> dict[str, Any]:
         "n": scenario.n or len(scenario.ids) or DEFAULT_N,
         "seed": scenario.seed,
         "runs": result.runs,
+        "asked": result.asked,
+        "interrupted": result.interrupted,
         "delay": str(scenario.network.delay),
         "events": result.events,
         "messages": {"total": result.messages, "by_kind": result.by_kind},
@@ -110,10 +119,11 @@ def _unexpected(result: Sweep) -> list[str]:
 
 def _print(result: Sweep, typed: list[str], shrunk: Path | None) -> None:
     out, scenario = console(), result.scenario
-    last = scenario.seed + result.runs - 1
-    seeds = f"seeds {scenario.seed} to {last}" if result.runs > 1 else f"seed {last}"
+    last = scenario.seed + result.asked - 1
+    seeds = f"seeds {scenario.seed} to {last}" if result.asked > 1 else f"seed {last}"
+    some = f"[yellow]{result.runs:,} of[/] " if result.interrupted else ""
     out.print(
-        f"[bold]{escape(scenario.algorithm)}[/]  {counted(result.runs, 'run')}, {seeds}, "
+        f"[bold]{escape(scenario.algorithm)}[/]  {some}{counted(result.asked, 'run')}, {seeds}, "
         f"delay {scenario.network.delay}, {counted(result.messages, 'message')}"
     )
     width = max((len(tally.name) for tally in result.tallies), default=0)

@@ -12,7 +12,9 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from vez.cli.app import settle
-from vez.cli.output import console, diagram_format, print_diagram, print_json, write_file
+from vez.cli.effect import refuse_two_outputs
+from vez.cli.given import option
+from vez.cli.output import console, counted, diagram_format, print_diagram, print_json, write_file
 from vez.core.assumptions import Assumption
 from vez.errors import Misuse
 from vez.sim.scenario import Scenario, beside, dumps
@@ -31,29 +33,42 @@ def run_without(options: dict[str, Any]) -> int:
     other = [name for name, value in options.items() if name not in _TAKEN and value not in (None, (), False)]
     if other:
         raise Misuse(
-            f"--without makes the world itself, and --{other[0]} would change it", hint="leave one of the two out"
+            f"--without chooses the faults itself, and {option(other[0])} would change them",
+            hint="leave one of the two out",
         )
     if not options["algorithm"]:
         raise Misuse("which algorithm?", hint="give a name from `vez algorithms`")
     algorithm, seeds = load_algorithm(options["algorithm"]), options["runs"] or SEEDS
     kind = diagram_format(options["diagram"], options["output"])
-    if options["as_json"] and kind and options["output"] is None:
-        raise Misuse("--json and --diagram both want standard output", hint="give the picture a file with -o")
+    refuse_two_outputs(options, kind)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     terminal = Console(stderr=True)
     with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as bar:
         task = bar.add_task("seeds", total=seeds)
-        pair = shortest_break(
-            algorithm,
-            options["without"],
-            n=options["n"],
-            seeds=seeds,
-            parameters=dict(options["parameters"]),
-            progress=lambda tried: bar.update(task, completed=tried),
-        )
+        done = 0
+
+        def progress(tried: int) -> None:
+            nonlocal done
+            done = tried - 1
+            bar.update(task, completed=tried)
+
+        pair, interrupted = None, False
+        try:
+            pair = shortest_break(
+                algorithm,
+                options["without"],
+                n=options["n"],
+                seeds=seeds,
+                parameters=dict(options["parameters"]),
+                progress=progress,
+            )
+        except KeyboardInterrupt:
+            seeds, interrupted = done, True
     found, short = pair or (None, None)
-    code = settle(broken=found is not None)
+    code = settle(broken=found is not None, interrupted=interrupted)
     _show(options, seeds, found, short.but(algorithm=options["algorithm"]) if short else None, kind)
+    if interrupted:
+        click.echo(f"vez: interrupted after {counted(seeds, 'seed')}", err=True)
     return code
 
 

@@ -83,7 +83,10 @@ class Sweep(msgspec.Struct, kw_only=True):
     """The result of a sweep."""
 
     scenario: Scenario
+    asked: int = 0
+    """How many runs were asked for."""
     runs: int = 0
+    """How many were made; fewer than asked for where Ctrl-C ended the sweep."""
     events: int = 0
     by_kind: dict[str, int] = {}
     client_delay: Summary = Summary(0)
@@ -95,6 +98,11 @@ class Sweep(msgspec.Struct, kw_only=True):
     """Number of runs that did not meet the expectations of the scenario."""
     first_missed: tuple[int, list[str]] | None = None
     """The first such seed, and what it did not meet."""
+
+    @property
+    def interrupted(self) -> bool:
+        """True if Ctrl-C ended the sweep before all runs were made."""
+        return self.runs < self.asked
 
     @property
     def messages(self) -> int:
@@ -127,12 +135,16 @@ def sweep(
     results: dict[int, list[Judged]] = {}
     done = broken = 0
     tasks: list[tuple[Any, ...]] = [(encoded, chunk.start, chunk.stop, debug) for chunk in chunks]
-    for judged in in_order_of_completion(judge_seeds, tasks, workers):
-        results[judged[0].seed] = judged
-        done += len(judged)
-        broken += sum(any(word[1] == Status.BROKEN for word in one.words) for one in judged)
-        progress(done, broken)
-    return _merge(scenario, [one for start in sorted(results) for one in results[start]])
+    try:
+        for judged in in_order_of_completion(judge_seeds, tasks, workers):
+            results[judged[0].seed] = judged
+            done += len(judged)
+            broken += sum(any(word[1] == Status.BROKEN for word in one.words) for one in judged)
+            progress(done, broken)
+    except KeyboardInterrupt:
+        if not results:
+            raise
+    return _merge(scenario, runs, [one for start in sorted(results) for one in results[start]])
 
 
 def judge_seeds(encoded: bytes, start: int, stop: int, debug: bool) -> list[Judged]:
@@ -166,7 +178,7 @@ def _judge(scenario: Scenario, algorithm: Any, seeds: Iterable[int], debug: bool
         )
 
 
-def _merge(scenario: Scenario, judged: list[Judged]) -> Sweep:
+def _merge(scenario: Scenario, asked: int, judged: list[Judged]) -> Sweep:
     kinds: Counter[str] = Counter()
     for one in judged:
         kinds.update(one.by_kind)
@@ -174,6 +186,7 @@ def _merge(scenario: Scenario, judged: list[Judged]) -> Sweep:
     missed = [one for one in judged if one.missed]
     return Sweep(
         scenario=scenario,
+        asked=asked,
         runs=len(judged),
         events=sum(one.events for one in judged),
         by_kind=dict(sorted(kinds.items())),

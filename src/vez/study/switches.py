@@ -61,10 +61,20 @@ def shortest_break(
     parameters: dict[str, Any] | None = None,
     progress: Callable[[int], None] = lambda tried: None,
 ) -> tuple[Break, Scenario] | None:
-    """Shorten the first few violations; return the shortest scenario with the violation that it came from."""
+    """Shorten the first few violations; return the shortest scenario with the violation that it came from.
+
+    If Ctrl-C comes after a violation was found, the result is the best until then; else KeyboardInterrupt is raised.
+    """
     worlds = worlds_without(algorithm, assumption, n=n, seeds=seeds, parameters=parameters or {})
     found = islice(breaks(worlds, algorithm, algorithm.guarantees, progress=progress), CANDIDATES)
-    short = [(one, shortened(one, algorithm, attempts=ATTEMPTS)) for one in found]
+    short: list[tuple[Break, Scenario]] = []
+    try:
+        for one in found:
+            short.append((one, one.scenario))
+            short[-1] = (one, shortened(one, algorithm, attempts=ATTEMPTS))
+    except KeyboardInterrupt:
+        if not short:
+            raise
     return min(short, key=lambda pair: _size(pair[1], algorithm), default=None)
 
 
