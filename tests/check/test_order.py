@@ -32,7 +32,7 @@ def test_no_message_comes_out_of_order(name: str) -> None:
         for place, order in orders.items():
             assert heard[place] in order.heard[state.locals[place]]
         if step.kind == "deliver":
-            event = ("deliver", model.ids[step.other], model.messages[step.message])
+            event = ("deliver", model.ids[step.other], step.message)
             assert event in orders[step.process].follows[heard[step.process]]
 
 
@@ -43,11 +43,11 @@ def test_dolev_klawe_rodeh_begins_with_first() -> None:
     for state in (start for start in model.initial()):
         for step in model.steps(state):
             _learn(model, {1: order}, state, step)
-    assert [type(event[2]).__name__ for event in order.follows[NOTHING_YET]] == ["First"]
+    assert [type(model.messages[event[2]]).__name__ for event in order.follows[NOTHING_YET]] == ["First"]
 
 
 def _learn(model: Model, orders: dict[int, Order], state: State, step: Step) -> None:
-    event = (step.kind, model.ids[step.other], model.messages[step.message]) if step.kind == "deliver" else (step.kind,)
+    event = (step.kind, model.ids[step.other], step.message) if step.kind == "deliver" else (step.kind,)
     after = step.state.locals[step.process]
     for order in orders.values():
         order.add(step.process, state.locals[step.process], event, after, step.transition.sends)

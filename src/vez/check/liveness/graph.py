@@ -39,6 +39,7 @@ class Graph:
         def find(candidates: Candidates, sources: Numbers) -> None:
             parts.append((sources, store.insert(candidates.words, sources), candidates.fair))
 
+        search.packed.with_postponed = True
         try:
             for low in range(0, count, BATCH):
                 candidates, _ = search.candidates(low, min(count, low + BATCH))
@@ -47,6 +48,7 @@ class Graph:
             overlap.settle()
         finally:
             overlap.close()
+            search.packed.with_postponed = False
         if store.count != count:
             raise RuntimeError("the second pass found states that the first did not")
         source, target, fair = (np.concatenate([part[place] for part in parts]).astype(np.int32) for place in range(3))

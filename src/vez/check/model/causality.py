@@ -9,9 +9,11 @@ and word of the failure detector is no message.
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import NamedTuple
 
 from vez.check.model.configuration import FOREVER, Configuration
+from vez.check.model.identity import identity
 from vez.check.model.local import Event, Local, Machine, Transition
 from vez.core.message import Message
 from vez.errors import Misuse
@@ -44,7 +46,7 @@ class CausalMachine(Machine):
         super().__init__(configuration)
         self._nothing: Known = (0,) * len(configuration.ids)
         self._place = {process: place for place, process in enumerate(configuration.ids)}
-        self._reactions: dict[tuple[int, Local, Event], tuple[Transition, ...]] = {}
+        self._reactions: dict[Hashable, tuple[Transition, ...]] = {}
 
     def initial(self, process: int) -> tuple[Transition, ...]:
         return tuple(_stamped(outcome, self._nothing) for outcome in super().initial(process))
@@ -63,7 +65,7 @@ class CausalMachine(Machine):
 
     def _reaction(self, process: int, local: Local, event: Event) -> tuple[Transition, ...]:
         """What the handler does, which does not depend on what is known."""
-        key = (process, local, event)
+        key = identity((process, local, event))
         found = self._reactions.get(key)
         if found is None:
             found = self._reactions[key] = super().react(process, local, event)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from vez.check.model.configuration import Configuration
+from vez.check.model.identity import identity
 from vez.core.effects import CancelTimer, Choose, Effect, Elect, Enter, Send, SetTimer, spurious_entry
 from vez.core.process import DURABLE, PARAMETER, Process, handlers_of, marked
 from vez.core.recorder import Recorder, Site
@@ -42,7 +43,8 @@ Script = tuple[int, ...]
 
 Event = tuple[Any, ...]
 """("want",), ("leave",), ("elect",), ("fire", name), ("suspect", peer), ("trust", peer), ("crash",),
-("recover", memory), ("deliver", sender, message), ("advance", microseconds), ("start",)."""
+("recover", memory), ("deliver", sender, message), ("advance", microseconds), ("start",). The model and what is built
+on it have the number of the message in its place."""
 
 
 class Transition(NamedTuple):
@@ -150,7 +152,8 @@ class Machine:
                 prefix = tuple(choice.chosen for choice in choices[:place])
                 scripts += [(*prefix, index) for index in range(len(choices[place].options) - 1, 0, -1)]
         try:
-            return tuple({outcome._replace(chosen=()): outcome for outcome in reversed(outcomes)}.values())[::-1]
+            same = {identity(outcome._replace(chosen=())): outcome for outcome in reversed(outcomes)}
+            return tuple(same.values())[::-1]
         except TypeError as error:
             raise ProtocolBug(
                 f"{handler.__qualname__} of process {process} left or sent a value that can change in place: {error}",

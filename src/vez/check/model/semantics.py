@@ -4,17 +4,19 @@ A global state is the processes' local states, the contents of the channels, and
 happen. `steps` is the definition of what can happen next. The packed explorer must agree with it state for
 state, the tests say so; counterexamples are walked with it.
 
-Fairness: a message under way is delivered some day, a timer that is due runs out, a stay ends, a starter
-starts, the detector speaks, and time passes when nothing else can. Wants and faults may or may not happen.
+Fairness is weak: what is possible all the time happens in the end. A message under way is delivered, a timer that is
+due and is not set anew fires, a stay ends, a starter starts, the detector speaks, and time passes when nothing else
+can. Wants and faults may or may not happen.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Any, NamedTuple
 
 from vez.check.model.causality import CausalMachine
 from vez.check.model.configuration import BUDGETS, Configuration
+from vez.check.model.identity import identity
 from vez.check.model.local import IDLE, INSIDE, WAITING, Event, Local, Machine, Transition
 
 CRASHES, RECOVERIES, LOSSES, DUPLICATES, MISTAKES = range(len(BUDGETS))
@@ -56,21 +58,21 @@ class Model:
         self.fifo = configuration.fifo
         self.observer = observer
         self.locals: list[Local] = []
-        self._local_numbers: dict[Local, int] = {}
+        self._local_numbers: dict[Hashable, int] = {}
         self.messages: list[Any] = []  # of Message or Stamped
-        self._message_numbers: dict[Any, int] = {}
+        self._message_numbers: dict[Hashable, int] = {}
         self._memo: dict[tuple[int, int, Event], tuple[Transition, ...]] = {}
 
     def local_number(self, local: Local) -> int:
         """The number of a local state, the same for equal ones."""
-        number = self._local_numbers.setdefault(local, len(self.locals))
+        number = self._local_numbers.setdefault(identity(local), len(self.locals))
         if number == len(self.locals):
             self.locals.append(local)
         return number
 
     def message_number(self, message: Any) -> int:
         """The number of a message, the same for equal ones."""
-        number = self._message_numbers.setdefault(message, len(self.messages))
+        number = self._message_numbers.setdefault(identity(message), len(self.messages))
         if number == len(self.messages):
             self.messages.append(message)
         return number
@@ -80,8 +82,12 @@ class Model:
         key = (place, local, event)
         found = self._memo.get(key)
         if found is None:
-            found = self._memo[key] = self.machine.react(self.ids[place], self.locals[local], event)
+            found = self._memo[key] = self.machine.react(self.ids[place], self.locals[local], self.real(event))
         return found
+
+    def real(self, event: Event) -> Event:
+        """The event as the machine takes it: the model names a message by its number."""
+        return (*event[:2], self.messages[event[2]]) if event[0] == "deliver" else event
 
     def append(self, content: tuple[int, ...], number: int) -> tuple[int, ...]:
         """A channel's content with one more message; where any may overtake, the order is not kept."""
@@ -169,7 +175,7 @@ class Model:
         if not self.locals[state.locals[place]].alive:
             yield Step("drop", place, taken, sender, number, fair=fair)
             return
-        event = ("deliver", self.ids[sender], self.messages[number])
+        event = ("deliver", self.ids[sender], number)
         outcomes = self.react(place, state.locals[place], event)
         for outcome in outcomes:
             after = self._apply(taken, place, outcome)

@@ -131,7 +131,7 @@ class Ample:
             chosen[rows[found > 0]] = delivery_code(packed.n, number, way)
 
     def _delivery_first(self, packed: Packed, channel: ChannelTable, local: int, message: int) -> int:
-        event = ("deliver", self.model.ids[channel.sender], self.model.messages[channel.messages[message]])
+        event = ("deliver", self.model.ids[channel.sender], channel.messages[message])
         number = packed.processes[channel.to].numbers[local]
         return self.commuting.may_come_first(channel.to, number, event)
 

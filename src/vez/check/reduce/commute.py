@@ -93,7 +93,7 @@ class Commuting:
         for number in messages:
             if (channel, number) not in self._counted:
                 self._counted.add((channel, number))
-                self._arriving[channel].append(("deliver", who, self.model.messages[number]))
+                self._arriving[channel].append(("deliver", who, number))
 
     def count_on_step(self, place: int, before: int, event: Event, transition: Transition) -> None:
         """A process is seen to take this step."""
@@ -152,7 +152,7 @@ class Commuting:
                 if after is None:
                     return False
                 if order is not None and other[0] == "deliver":
-                    last = self.model.message_number(other[2])
+                    last = other[2]
                 answer.add([(number, last) for number in after])
                 last = answer.reached[turn][1]
             turn += 1
@@ -226,7 +226,7 @@ class Commuting:
             machine, cut = self.model.machine, self.model.machine.cut
             machine.cut = False
             try:
-                found = machine.react(self.model.ids[place], self.model.locals[local], event)
+                found = machine.react(self.model.ids[place], self.model.locals[local], self.model.real(event))
                 self._memo[key] = None if machine.cut else self._outcomes(place, local, found)
             except VezError:
                 self._memo[key] = None

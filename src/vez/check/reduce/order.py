@@ -44,7 +44,7 @@ class Order:
                 self._note_sent(after, self._chain(last, step[1]))
         if place == self.to:
             heard = event[0] == "deliver" and event[1] == self._who
-            number = self.model.message_number(event[2]) if heard else NOTHING_YET
+            number = event[2] if heard else NOTHING_YET
             self._hears.setdefault(before, []).append((after, number))
             for last in tuple(self.heard.get(before, ())):
                 self._note_heard(after, last if number == NOTHING_YET else number)
@@ -55,7 +55,7 @@ class Order:
 
     def _chain(self, last: int, sent: tuple[int, ...]) -> int:
         for number in sent:
-            event = ("deliver", self._who, self.model.messages[number])
+            event = ("deliver", self._who, number)
             following = self.follows.setdefault(last, [])
             if event not in following:
                 following.append(event)

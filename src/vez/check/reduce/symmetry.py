@@ -133,7 +133,7 @@ class Symmetry:
             return tuple(self._value(part, renaming) for part in value)
         if isinstance(value, frozenset):
             return frozenset(self._value(part, renaming) for part in value)
-        if isinstance(value, int) and value in self.model.place:
+        if type(value) is int and value in self.model.place:  # True is an int, and no identifier
             return self.model.ids[renaming[self.model.place[value]]]
         return value
 

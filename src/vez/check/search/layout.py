@@ -118,7 +118,7 @@ class Layout:
         if not self.model.locals[number].alive:
             dropped = Transition(self.model.locals[number])
             return table.add(local, dropped, ("drop",), 0, {}, True)
-        event = ("deliver", self.model.ids[channel.sender], self.model.messages[channel.messages[message]])
+        event = ("deliver", self.model.ids[channel.sender], channel.messages[message])
         return self._chain(channel.to, local, [(event, True)])
 
     def _after_time(self, place: int, event: Event, local: int) -> int:

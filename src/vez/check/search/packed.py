@@ -41,6 +41,8 @@ class Packed(Layout):
         self._only: Numbers | None = None
         self._found: list[Candidates] = []
         self._unpacked: dict[int, Numbers] = {}
+        self.with_postponed = False
+        """Whether a step that sets a due timer anew is written once more, as if the timer had fired: for fairness."""
 
     # One batch.
 
@@ -276,6 +278,16 @@ class Packed(Layout):
         if fair is None:
             fair = self._own_classes(table)[heads]
         self._write(rows, [*changes, *all_changes], fair)
+        if self.with_postponed:
+            self._write_postponed(table, rows, heads, [*changes, *all_changes])
+
+    def _write_postponed(self, table: ProcessTable, rows: Numbers, heads: Numbers, changes: Any) -> None:
+        for name, growing in table.postponed.items():
+            growing.reach(len(table.outcomes))
+            chosen = np.flatnonzero(growing.array[heads])
+            if chosen.size:
+                some = [(column, old[chosen], new[chosen]) for column, old, new in changes]
+                self._write(rows[chosen], some, self._class(("fire", table.place, name)))
 
     def _write(self, rows: Numbers, changes: Any, fair: Any) -> None:
         words: list[Any] = [word[rows] for word in self._words]

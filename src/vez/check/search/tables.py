@@ -96,6 +96,7 @@ class ProcessTable:
         self.visible = Growing()
         self.shown = Growing()  # of the first of a chain: 1 where an outcome of the chain is visible
         self.bursts: dict[int, Growing] = {}  # by channel: the number of the burst sent, 0 for none
+        self.postponed: dict[str, Growing] = {}  # by timer: 1 where the outcome sets it anew although it was due
         self._heads: dict[Event, Growing] = {}
         self.describe: Callable[[int], tuple[int, int]] = lambda _: (0, 0)
 
@@ -126,7 +127,19 @@ class ProcessTable:
         for channel, growing in self.bursts.items():
             growing.reach(number)
             growing.array[number] = bursts.get(channel, 0)
+        self._note_postponed(number, before, outcome, event)
         return number
+
+    def _note_postponed(self, number: int, before: int, outcome: Transition, event: Event) -> None:
+        """A timer that is set anew waits anew: whoever does that for ever owes its firing to nobody."""
+        for name in outcome.set_timers:
+            due = (name, 0) in self.model.locals[self.numbers[before]].timers
+            if due and event[:2] != ("fire", name):
+                self.postponed.setdefault(name, Growing())
+                self.postponed[name].reach(number)
+                self.postponed[name].array[number] = 1
+        for growing in self.postponed.values():
+            growing.reach(number)
 
     def heads(self, event: Event, locals_: Numbers, compute: Callable[[int], int]) -> Numbers:
         """The first outcome of an event in each of some local states."""

@@ -1,0 +1,124 @@
+"""Values that are equal and of different types are different values: a handler can tell them apart."""
+
+from __future__ import annotations
+
+import pytest
+
+from vez.check import Configuration, check
+from vez.check.model.identity import identity
+from vez.check.model.semantics import Model
+from vez.check.search.breadth_first import Search
+from vez.core import Election, Io, Message, Mutex, Property
+from vez.properties import Status, judge
+from vez.sim import Scenario, simulate
+from vez.sim.scenario import Want
+
+
+class Ask(Message):
+    """Asks the hub: 0 waits for its turn, False does not, and the two are equal."""
+
+    word: int | bool
+
+
+class Go(Message):
+    """Lets one in."""
+
+
+class Typed(Mutex):
+    """The hub lets one in who asks with 0, and everybody who asks with False."""
+
+    name = "typed"
+    guarantees = (Property.EXCLUSION,)
+    busy: bool = False
+
+    @classmethod
+    def contenders(cls, ids: tuple[int, ...]) -> tuple[int, ...]:
+        return ids[1:]
+
+    def on_want(self, io: Io) -> None:
+        io.send(io.hub, Ask(0 if io.me == 2 else False))
+
+    def on_ask(self, message: Ask, sender: int, io: Io) -> None:
+        if message.word is False:
+            io.send(sender, Go())
+        elif not self.busy:
+            self.busy = True
+            io.send(sender, Go())
+
+    def on_go(self, message: Go, sender: int, io: Io) -> None:
+        io.enter()
+
+    def on_done(self, io: Io) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [(0, False), (1, 1.0), (0.0, -0.0), ((1, 2), (True, 2)), (frozenset({1}), frozenset({True})), (Ask(1), Ask(True))],
+    ids=str,
+)  # fmt: skip
+def test_equal_values_of_different_types_have_different_identities(one: object, other: object) -> None:
+    assert one == other
+    assert identity(one) != identity(other)
+    assert identity(one) == identity(one)
+
+
+def test_a_message_with_an_equal_value_of_another_type_is_another_message() -> None:
+    scenario = Scenario(algorithm="typed", n=3)
+    wants = (Want(process=2, inside_ms=9), Want(process=3, inside_ms=9))
+    run = simulate(scenario.but(want=wants), Typed)
+    assert run.trace is not None
+    assert judge(run.trace, only=[Property.EXCLUSION])[0].status is Status.BROKEN
+    assert "exclusion" in check(Configuration(scenario, Typed), ("exclusion",)).broken
+
+
+class Switch(Mutex):
+    """Turns 1 into True when it gets in, and gets in again without asking when it finds True."""
+
+    name = "switch"
+    word: int | bool = 1
+
+    def on_want(self, io: Io) -> None:
+        if io.me == io.hub or self.word is True:
+            io.enter()
+
+    def on_done(self, io: Io) -> None:
+        self.word = True
+
+
+def test_a_state_with_an_equal_value_of_another_type_is_another_state() -> None:
+    configuration = Configuration(Scenario(algorithm="switch", n=2), Switch, requests=2)
+    model = Model(configuration)
+    Search(model, (Property.EXCLUSION,)).run()
+    words = {(local.phase, type(local.fields[0])) for local in model.locals}
+    assert {(2, int), (2, bool)} <= words, "inside for the first time, and for the second"
+
+
+class Beat(Message):
+    """A sign of life."""
+
+
+class Patient(Election):
+    """Elects itself when the other has been silent for long; the other never is."""
+
+    name = "patient"
+    guarantees = (Property.TERMINATION,)
+
+    def on_elect(self, io: Io) -> None:
+        io.set_timer("patience", 5.0)
+        io.send(io.right, Beat())
+
+    def on_beat(self, message: Beat, sender: int, io: Io) -> None:
+        io.set_timer("patience", 5.0)
+        io.send(io.right, Beat())
+
+    def on_timer_patience(self, io: Io) -> None:
+        io.elected(io.me)
+
+
+def test_a_timer_that_every_heartbeat_sets_anew_need_not_fire() -> None:
+    scenario = Scenario(algorithm="patient", n=2)
+    report = check(Configuration(scenario, Patient), ("termination",))
+    assert "termination" in report.broken
+    run = simulate(scenario.but(until_ms=500), Patient)
+    assert not run.leaders
