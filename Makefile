@@ -3,6 +3,7 @@
 # make hooks  run the checks on each commit
 # make coverage  how much of the package the quicker tests run
 # make test-pythons  the quick tests on every other Python that is found
+# make crosscheck  thousands of random protocols: the checker beside an explorer that shares no code (COUNT=2000)
 # make torture  a long campaign against the default engine (TORTURE_SECONDS=300)
 # make regenerate  every golden and generated file (STEPS='picture goldens': only these)
 PYTHON ?= python3
@@ -11,7 +12,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup hooks demo test coverage test-pythons check bench torture regenerate clean
+.PHONY: help setup hooks demo test coverage test-pythons check bench torture crosscheck regenerate clean
 
 help:
 	@sed -n 's/^# make /make /p' Makefile
@@ -54,6 +55,9 @@ test-pythons: setup
 
 bench: setup
 	$(BIN)/python -m bench
+
+crosscheck: setup
+	$(BIN)/python -m tests.crosscheck $${COUNT:-2000} $${FIRST:-0}
 
 torture: setup
 	@dir=$$(mktemp -d) && seed=$${SEED:-$$(date +%s)} && \

@@ -1,0 +1,208 @@
+"""Protocols that nobody would write: what every handler does is drawn from a seed.
+
+Messages carry a number of hops and timers a supply, so that most have few states; some go on for ever. They keep no
+textbook's order, so they exercise what the catalogue does not: choices, durable fields, timers that are set anew,
+suspicions, words to oneself, values that are equal and of different types.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from vez.core import BidirectionalRing, Durable, Election, Io, Message, Mutex, Parameter, Process, Ring
+
+
+class Word(Message):
+    """Does something that depends on its kind, and goes on while it has hops left."""
+
+    kind: int
+    hops: int
+
+
+def draw(seed: int, *keys: int) -> int:
+    """A number from 0 to 1008 that the seed and the keys decide, the same on any machine."""
+    mixed = seed * 7919 + 12345
+    for key in keys:
+        mixed = (mixed ^ (key + 77)) * 2654435761 % (1 << 61)
+        mixed ^= mixed >> 17
+    return (mixed >> 13) % 1009
+
+
+class Scrawl(Process):
+    """The common part: programs of one to three instructions, drawn for each event and state."""
+
+    cost: ClassVar[int] = 1  # of setting a timer
+    seed: Parameter[int] = 0
+    value: int | bool = 0
+    kept: Durable[int] = 0
+    supply: int = 1
+
+    def run(self, io: Io, *event: int, hops: int = 1) -> None:
+        """Run the program of an event."""
+        length = 1 + draw(self.seed, 1, *event, int(self.value)) % 3
+        for at in range(length):
+            self.do(draw(self.seed, 2, at, *event, int(self.value)) % 14, io, hops)
+
+    def do(self, instruction: int, io: Io, hops: int) -> None:
+        """One instruction."""
+        if instruction == 0:
+            self.value = (int(self.value) + 1) % 3
+        elif instruction == 1:
+            self.kept = (self.kept + 1) % 2
+        elif instruction == 2:
+            self.value = self.kept == 1  # a bool, equal to a number
+        elif instruction in (3, 4) and hops:
+            others = io.neighbours
+            io.send(others[draw(self.seed, 3, int(self.value)) % len(others)], Word(self.kept, hops - 1))
+        elif instruction == 5 and hops:
+            for peer in io.neighbours:
+                io.send(peer, Word(2, hops - 1))
+        elif instruction in (6, 7) and self.supply:
+            self.supply -= self.cost
+            io.set_timer("bell", 3.0 + self.kept)
+        elif instruction == 8:
+            io.cancel_timer("bell")
+        elif instruction == 9:
+            self.value = io.choose((0, 2))
+        elif instruction == 10 and hops:
+            io.send(io.me, Word(1, hops - 1))
+        else:
+            self.speak(io)
+
+    def speak(self, io: Io) -> None:
+        """What only a mutex, or only an election, says."""
+
+
+class RandomMutex(Scrawl, Mutex):
+    """Gets in whenever its program says so and it waits."""
+
+    name = "random-mutex"
+    asked: bool = False
+
+    def on_want(self, io: Io) -> None:
+        self.asked = True
+        self.run(io, 10, hops=2)
+
+    def on_done(self, io: Io) -> None:
+        self.run(io, 11)
+
+    def on_word(self, message: Word, sender: int, io: Io) -> None:
+        self.run(io, 12, message.kind, hops=message.hops)
+
+    def on_timer_bell(self, io: Io) -> None:
+        self.run(io, 13)
+
+    def on_suspect(self, peer: int, io: Io) -> None:
+        self.run(io, 14, peer)
+
+    def speak(self, io: Io) -> None:
+        if self.asked:
+            self.asked = False
+            io.enter()
+
+
+class RandomElection(Scrawl, Election):
+    """Names itself, the smallest peer or somebody of another term when its program says so."""
+
+    name = "random-election"
+
+    def on_elect(self, io: Io) -> None:
+        self.run(io, 10, hops=2)
+
+    def on_word(self, message: Word, sender: int, io: Io) -> None:
+        self.run(io, 12, message.kind, hops=message.hops)
+
+    def on_timer_bell(self, io: Io) -> None:
+        self.run(io, 13)
+
+    def on_suspect(self, peer: int, io: Io) -> None:
+        self.run(io, 14, peer)
+
+    def on_trust(self, peer: int, io: Io) -> None:
+        self.run(io, 15, peer)
+
+    def speak(self, io: Io) -> None:
+        term = draw(self.seed, 4, int(self.value)) % 2
+        io.elected(io.me if self.kept or self.value else min(io.peers), term)
+
+
+class EndlessMutex(RandomMutex):
+    """Its words go on for ever, and timers are set anew without end, so that runs are endless."""
+
+    name = "endless-mutex"
+    cost = 0
+
+    def on_word(self, message: Word, sender: int, io: Io) -> None:
+        self.run(io, 12, message.kind, hops=1)
+
+
+class EndlessElection(RandomElection):
+    """Its words go on for ever, and timers are set anew without end, so that runs are endless."""
+
+    name = "endless-election"
+    cost = 0
+
+    def on_word(self, message: Word, sender: int, io: Io) -> None:
+        self.run(io, 12, message.kind, hops=1)
+
+
+class RingMutex(RandomMutex):
+    """On a ring, where messages go to the right only."""
+
+    name = "ring-mutex"
+    topology = Ring
+
+
+class RingElection(EndlessElection):
+    """On a ring with two directions, for ever."""
+
+    name = "ring-election"
+    topology = BidirectionalRing
+
+
+class Blinking(Mutex):
+    """Words go round for ever and turn a timer off and on: it is due again and again, but never for long."""
+
+    name = "blinking"
+    topology = Ring
+    seed: Parameter[int] = 0
+    asked: bool = False
+    lit: bool = False
+
+    def on_want(self, io: Io) -> None:
+        self.asked = self.lit = True
+        io.set_timer("bell", 5.0)
+        io.send(io.right, Word(0, 0))
+
+    def on_done(self, io: Io) -> None:
+        self.asked = False
+
+    def on_word(self, message: Word, sender: int, io: Io) -> None:
+        self.lit = not self.lit
+        if self.lit:
+            io.set_timer("bell", 5.0)
+        else:
+            io.cancel_timer("bell")
+        io.send(io.right, message)
+
+    def on_timer_bell(self, io: Io) -> None:
+        self.lit = False
+        if self.asked:
+            self.asked = False
+            io.enter()
+
+
+class Postponing(Blinking):
+    """Words go round for ever and set a timer anew each time: it is due in every state, and never runs out."""
+
+    name = "postponing"
+
+    def on_word(self, message: Word, sender: int, io: Io) -> None:
+        self.lit = True
+        io.set_timer("bell", 5.0)
+        io.send(io.right, message)
+
+
+PROTOCOLS = (RandomMutex, RandomElection, EndlessMutex, EndlessElection, RingMutex, RingElection)
+"""Drawn from; and those whose verdict depends on what fairness means:"""
+FAIRNESS = (Blinking, Postponing)
