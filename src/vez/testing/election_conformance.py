@@ -1,0 +1,96 @@
+"""The contract of elections, as tests."""
+
+from __future__ import annotations
+
+import pytest
+
+from vez.errors import Misuse, OwnershipLost
+from vez.testing.actors import PATIENCE, eventually
+from vez.testing.conformance_base import Base, Make
+
+
+class ElectionConformance(Base):
+    """Elections."""
+
+    def test_terms_strictly_increase_and_the_next_leads_at_once(self, actor: Make) -> None:
+        one, other = actor(), actor()
+        first = one.acquire("election", "terms")
+        waiting = other.queue_up("election", "terms")
+        one.release(first)
+        second = waiting.result(PATIENCE)
+        assert second.term > first.term
+        again = one.queue_up("election", "terms")
+        other.release(second)
+        assert again.result(PATIENCE).term > second.term
+
+    def test_the_heaviest_wins_and_among_equals_the_first(self, actor: Make) -> None:
+        leader = actor()
+        leadership = leader.acquire("election", "weights")
+        candidates = [(actor(), weight) for weight in (1, 5, 5, 3)]
+        waiting = [one.queue_up("election", "weights", weight=weight) for one, weight in candidates]
+        leader.release(leadership)
+        order = []
+        for _ in candidates:
+            eventually(lambda: any(f.done() for place, f in enumerate(waiting) if place not in order), "a leader")
+            place = next(place for place, f in enumerate(waiting) if f.done() and place not in order)
+            order.append(place)
+            candidates[place][0].release(waiting[place].result())
+        assert order == [1, 2, 3, 0]
+
+    def test_a_light_leader_is_not_overthrown(self, actor: Make) -> None:
+        one, other = actor(), actor()
+        leadership = one.acquire("election", "stable", weight=1)
+        waiting = other.queue_up("election", "stable", weight=9)
+        leadership.check()
+        assert not waiting.done()
+        one.release(leadership)
+        waiting.result(PATIENCE)
+
+    def test_transfer_goes_to_the_one_named(self, actor: Make) -> None:
+        one, heavy, chosen = actor(), actor(), actor()
+        leadership = one.acquire("election", "transfer", label="one")
+        passed_over = heavy.queue_up("election", "transfer", weight=9, label="heavy")
+        waiting = chosen.queue_up("election", "transfer", label="chosen")
+        with pytest.raises(Misuse, match="nobody"):
+            one.transfer(leadership, "nobody")
+        leadership.check()
+        term = one.transfer(leadership, "chosen")
+        assert waiting.result(PATIENCE).term == term > leadership.term
+        assert not passed_over.done()
+        with pytest.raises(OwnershipLost):
+            leadership.check()
+
+    def test_observers_see_every_leader_who_stays(self, actor: Make, url: str) -> None:
+        from vez.turns.client import connect
+
+        one, other = actor(), actor()
+        with connect(url) as client:
+            seen = client.election("observed").observe(PATIENCE)
+            assert next(seen) is None
+            leadership = one.acquire("election", "observed", label="one")
+            first = next(seen)
+            assert first is not None
+            assert (first.term, first.label) == (leadership.term, "one")
+            waiting = other.queue_up("election", "observed", label="other")
+            one.release(leadership)
+            second = waiting.result(PATIENCE)
+            labels = [leader.label if leader else None for leader in (next(seen),)]
+            if labels == [None]:
+                labels.append(getattr(next(seen), "label", None))
+            assert labels[-1] == "other"
+            other.release(second)
+            assert next(seen) is None
+            seen.close()  # type: ignore[attr-defined]
+
+    def test_a_deposed_leader_is_told_and_another_leads(self, actor: Make) -> None:
+        one, other = actor(), actor()
+        leadership = one.acquire("election", "deposed", grace=0)
+        waiting = other.queue_up("election", "deposed", grace=0)
+        assert one.viewer.break_lock("deposed", "a test", "election") is not None
+        later = waiting.result(PATIENCE)
+        assert later.term > leadership.term
+        with pytest.raises(OwnershipLost):
+            leadership.check()
+        later.check()
+        one.release(leadership)
+        later.check()
