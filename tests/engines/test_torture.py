@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from vez.core import trace_file
 from vez.errors import Misuse
 from vez.properties import Status
 from vez.properties.history import History
+from vez.testing import eventually
 from vez.torture import Campaign, Plan, judges
 from vez.torture.history import Fault, to_trace
 from vez.torture.record import Line, Register, read_lines
@@ -59,6 +62,46 @@ def test_the_command_prints_verdicts_and_saves_a_trace_that_show_reads(tmp_path:
     assert {found["status"] for found in report["properties"].values()} == {"holds in runs"}
     history = History(trace_file.load(saved))
     assert sum(stay.served for stay in history.stays) == report["entries"]
+
+
+def descendants(parent: int) -> list[int]:
+    """The living processes below one."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            state, above = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
+        except OSError:  # it has ended meanwhile
+            continue
+        if int(above) == parent and state != "Z":
+            found += [int(entry.name), *descendants(int(entry.name))]
+    return found
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_an_interrupted_campaign_reports_what_it_has(tmp_path: Path, more: list[str]) -> None:
+    command = [sys.executable, "-m", "vez", "torture", "--url", f"file://{tmp_path}/turns", "--seconds", "600"]
+    process = subprocess.Popen([*command, *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        eventually(lambda: len(descendants(process.pid)) > 5, "workers")
+        time.sleep(1.5)  # some faults
+        children = descendants(process.pid)
+        begun = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 130, out + err
+    assert time.monotonic() - begun < 30
+    assert not any(Path(f"/proc/{child}").exists() for child in children)
+    if more:
+        report = json.loads(out)
+        assert report["interrupted"]
+        assert report["entries"] > 0
+        assert {found["status"] for found in report["properties"].values()} == {"holds in runs"}
+    else:
+        assert "interrupted; what happened until then:" in out
+        assert "exclusion" in out
 
 
 def test_what_cannot_be_tortured_says_so(tmp_path: Path) -> None:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 import msgspec
+from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from vez import draw
 from vez.cli.app import settle
 from vez.cli.given import OutputFile, deprecated, not_together
 from vez.cli.numbers import Number
-from vez.cli.output import STYLES, SUFFIXES, console, print_json, write_file
+from vez.cli.output import SUFFIXES, console, print_json, print_verdicts, write_file
 from vez.core.trace import Trace
 from vez.engines.urls import which_url
 from vez.properties import Verdict
@@ -56,7 +56,7 @@ def torture(
     if not as_json:
         click.echo(f"seed {seed}: {workers} workers on {plan.url}, {seconds:g} s of {', '.join(chosen) or 'peace'}")
     outcome = _watched(Campaign(plan))
-    code = settle(broken=bool(outcome.broken))
+    code = settle(broken=bool(outcome.broken), interrupted=outcome.interrupted)
     if trace is not None:
         write_file(trace, outcome.trace.to_bytes())
     for verdict in outcome.broken[:1]:
@@ -74,7 +74,8 @@ def torture(
 
 def _watched(campaign: Campaign) -> Outcome:
     columns = (TextColumn("torture"), BarColumn(), TextColumn("{task.fields[entries]} entries"), TimeElapsedColumn())
-    with Progress(*columns, disable=not sys.stderr.isatty(), transient=True) as bar:
+    err = Console(stderr=True)
+    with Progress(*columns, console=err, disable=not err.is_terminal, transient=True) as bar:
         task = bar.add_task("torture", total=1.0, entries=0)
         return campaign.run(lambda part, entries: bar.update(task, completed=part, entries=entries))
 
@@ -91,7 +92,8 @@ def excerpt(trace: Trace, verdict: Verdict) -> Trace:
 def _as_json(outcome: Outcome) -> dict[str, object]:
     return {
         "url": outcome.plan.url, "seed": outcome.plan.seed, "workers": outcome.plan.workers,
-        "entries": outcome.entries, "faults": outcome.faults, "takeover_ms": outcome.takeover_ms,
+        "entries": outcome.entries, "faults": outcome.faults, "interrupted": outcome.interrupted,
+        "takeover_ms": outcome.takeover_ms,
         "properties": {
             verdict.name: {"verdict": verdict.words, "status": verdict.status, "evidence": verdict.evidence}
             for verdict in outcome.verdicts
@@ -103,9 +105,10 @@ def _as_json(outcome: Outcome) -> dict[str, object]:
 def _print(outcome: Outcome) -> None:
     out = console()
     faults = ", ".join(f"{count} {kind}{'s' if count != 1 else ''}" for kind, count in outcome.faults.items())
+    if outcome.interrupted:
+        out.print("[yellow]interrupted[/]; what happened until then:")
     out.print(f"{outcome.entries:,} entries; {faults}")
-    for verdict in outcome.verdicts:
-        out.print(f"  {verdict.name:20} [{STYLES[verdict.status]}]{verdict.words:16}[/] {verdict.evidence}")
+    print_verdicts(out, outcome.verdicts)
     if outcome.takeover_ms:
         delays = sorted(outcome.takeover_ms)
         out.print(

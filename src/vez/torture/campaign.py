@@ -6,9 +6,12 @@ import os
 import random
 import signal
 import tempfile
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Literal, get_args
 
 import msgspec
@@ -27,6 +30,8 @@ FAULTS: tuple[FaultKind, ...] = get_args(FaultKind)
 NEEDED = ("fcntl.flock", "os.fork", "os.pidfd_open", "signal.pidfd_send_signal", "signal.SIGSTOP")
 _PATIENCE = 20.0
 """Seconds after the last fault within which every worker must be granted once more."""
+_INTERRUPTED_PATIENCE = 3.0
+"""Seconds that the workers get to finish their turn after Ctrl-C: a person is waiting."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,6 +58,8 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     faults: dict[str, int]
     takeover_ms: tuple[float, ...]
     """Milliseconds from the kill of a holder to the next grant."""
+    interrupted: bool = False
+    """True if Ctrl-C ended it before its time."""
 
     @property
     def broken(self) -> tuple[Verdict, ...]:
@@ -77,6 +84,7 @@ class Campaign:
         self._workers: dict[int, Child] = {}
         self._paused: dict[int, float] = {}  # worker -> when it goes on
         self._starts = 0
+        self.interrupted = False
 
     def run(self, progress: Callable[[float, int], None] | None = None) -> Outcome:
         """Inject faults, stop, collect the records, judge them."""
@@ -86,19 +94,39 @@ class Campaign:
                 (self.folder / "forks").touch()
             plan = self.plan
             self._nursery = Nursery(self.folder, plan.url, plan.name, plan.seconds + 3 * _PATIENCE)
-            try:
-                for worker in range(1, self.plan.workers + 1):
-                    self._start(worker)
-                self._wait_until(lambda: all(self._entries(w) for w in self._workers), "the first entries")
-                self._torment(progress)
-                self._heal()
-            finally:
-                self._stop()
+            with self._interruptible():
+                try:
+                    for worker in range(1, self.plan.workers + 1):
+                        self._start(worker)
+                    self._wait_until(lambda: all(self._entries(w) for w in self._workers), "the first entries")
+                    self._torment(progress)
+                    self._heal()
+                finally:
+                    self._stop()
             return self._judged()
+
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        """The first Ctrl-C ends the campaign between two faults, so that what was recorded stays whole; a second one
+        ends it at once."""
+
+        def interrupt(number: int, frame: FrameType | None) -> None:
+            if self.interrupted:
+                raise KeyboardInterrupt
+            self.interrupted = True
+
+        if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
+            yield
+            return
+        before = signal.signal(signal.SIGINT, interrupt)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, before)
 
     def _torment(self, progress: Callable[[float, int], None] | None) -> None:
         begun = time.monotonic()
-        while (passed := time.monotonic() - begun) < self.plan.seconds:
+        while (passed := time.monotonic() - begun) < self.plan.seconds and not self.interrupted:
             time.sleep(self.chance.uniform(0.005, 0.06))
             self._continue(time.monotonic())
             kinds = [kind for kind in self.plan.faults if kind != "fork"]  # workers fork by themselves
@@ -151,13 +179,16 @@ class Campaign:
         self._workers[worker] = self._nursery.start(worker, seed)
 
     def _stop(self) -> None:
+        """Let every worker finish its turn, and kill those that do not within a limit."""
         (self.folder / "stop").touch()
-        end = time.monotonic() + _PATIENCE
+        end = time.monotonic() + (_INTERRUPTED_PATIENCE if self.interrupted else _PATIENCE)
         for process in self._workers.values():
             process.signal(signal.SIGCONT)
-        for process in self._workers.values():
+        for worker, process in self._workers.items():
             if not process.dead(max(0.1, end - time.monotonic())):
+                at = time.monotonic_ns()
                 process.kill()
+                self.faults.append(Fault(at, worker, "kill", time.monotonic_ns()))  # the judges must know of it
             process.close()
         self._nursery.close()
 
@@ -169,6 +200,8 @@ class Campaign:
     def _wait_until(self, condition: Callable[[], bool], what: str, *, fail: bool = True) -> None:
         end = time.monotonic() + _PATIENCE
         while not condition():
+            if self.interrupted:
+                return
             dead = [w for w, process in self._workers.items() if process.dead()]
             if fail and (dead or time.monotonic() > end):
                 who = f"worker {dead[0]} ended by itself" if dead else f"no {what} within {_PATIENCE:g} s"
@@ -185,6 +218,8 @@ class Campaign:
         for worker in range(1, self.plan.workers + 1):
             lines += read_lines(self.folder / f"{worker}.jsonl")
         lines.sort(key=lambda line: (line.at, line.worker))
+        if self.interrupted and not any(line.what == "entered" for line in lines):
+            raise KeyboardInterrupt  # before anything happened that could be judged
         trace = to_trace(lines, self.faults, self.plan.workers, self.plan.url, self.plan.seed)
         counts = {kind: sum(fault.kind == kind for fault in self.faults) for kind in ("kill", "pause", "interrupt")}
         counts["fork"] = sum(line.what == "forked" for line in lines)
@@ -197,4 +232,5 @@ class Campaign:
             tokens=max(tokens, default=0) - min(tokens, default=0),
             faults=counts,
             takeover_ms=judges.takeovers(lines, self.faults),
+            interrupted=self.interrupted,
         )
