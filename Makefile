@@ -10,6 +10,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+PLAIN := $(VENV)/.plain
 
 .DEFAULT_GOAL := help
 .PHONY: help setup hooks demo test coverage test-pythons check bench torture crosscheck regenerate clean
@@ -17,11 +18,13 @@ STAMP := $(VENV)/.installed
 help:
 	@sed -n 's/^# make /make /p' Makefile
 
-$(STAMP): pyproject.toml
-	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else f"vez needs Python 3.11 or newer, {sys.executable} is {v[0]}.{v[1]}; try: make PYTHON=python3.12 setup")'
-	@$(PYTHON) -m venv $(VENV) || { echo "no venv module: install your distribution's python3-venv package" >&2; exit 1; }
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+$(PLAIN): pyproject.toml  # vez and what it depends on: all that the demo needs
+	@sh tools/install $(PYTHON) $(VENV)
 	@touch $@
+
+$(STAMP): pyproject.toml  # the same environment, with the tools of development
+	@sh tools/install $(PYTHON) $(VENV) dev
+	@touch $@ $(PLAIN)
 
 setup: $(STAMP)
 
@@ -29,8 +32,8 @@ hooks: setup
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check pre-commit
 	@$(BIN)/pre-commit install
 
-demo: setup
-	@$(BIN)/python -m vez.demo
+demo: $(PLAIN)
+	@exec $(BIN)/python -m vez.demo
 
 check: setup
 	$(BIN)/ruff check .

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import descendants
 from vez.cli.output import write_file
 from vez.errors import CannotWrite
 
@@ -42,22 +43,6 @@ def test_standard_output_that_cannot_be_written(command: str, where: str, reason
     assert done.returncode == 74
     assert reason in done.stderr.splitlines()[0]
     assert len(done.stderr.splitlines()) <= 2
-
-
-def descendants(parent: int) -> set[int]:
-    """The living processes below one, from the kernel's table."""
-    parents = {}
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            state, above = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
-        except OSError:
-            continue  # it has ended in the meantime
-        if state != "Z":
-            parents[int(entry.name)] = int(above)
-    found: set[int] = set()
-    while new := {one for one, above in parents.items() if above in found | {parent}} - found:
-        found |= new
-    return found
 
 
 def wait_for(condition: Callable[[], object], what: str, seconds: float = 30) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import descendants
 from vez.cli.torture import excerpt
 from vez.core import trace_file
 from vez.errors import Misuse
@@ -62,19 +63,6 @@ def test_the_command_prints_verdicts_and_saves_a_trace_that_show_reads(tmp_path:
     assert {found["status"] for found in report["properties"].values()} == {"holds in runs"}
     history = History(trace_file.load(saved))
     assert sum(stay.served for stay in history.stays) == report["entries"]
-
-
-def descendants(parent: int) -> list[int]:
-    """The living processes below one."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            state, above = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
-        except OSError:  # it has ended meanwhile
-            continue
-        if int(above) == parent and state != "Z":
-            found += [int(entry.name), *descendants(int(entry.name))]
-    return found
 
 
 @pytest.mark.parametrize("more", [[], ["--json"]])

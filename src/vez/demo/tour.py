@@ -1,6 +1,6 @@
-"""The second half of the demo: three runs of the simulator, judged and drawn.
+"""Second half of the demo: three runs of the simulator, judged and drawn.
 
-Runs through the same functions as the commands that it prints, and leaves pictures to open in a browser.
+It calls the same functions as the commands that it prints, and writes pictures to open in a browser.
 """
 
 from __future__ import annotations
@@ -11,20 +11,23 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
-from rich.panel import Panel
 
 from vez import draw
 from vez.cli.output import console, write_file
+from vez.cli.tables import Column, print_table
 from vez.properties import Status
 from vez.sim.scenario import Crash, Elect, Pause, Scenario, Want
 from vez.study import load_algorithm
 from vez.study.report import Report, run_and_report
 
 FOLDER = Path("demo-out")
-NEXT = (
-    "vez run nightly -- sleep 5        # in two terminals, and vez status in a third",
-    "vez check maekawa -n 3            # every interleaving, and the shortest way into the deadlock",
-    "vez sim token-ring --runs 1000 --crashes 1 --shrink lost.toml",
+NEXT = (  # purpose, command
+    ("in two terminals, and vez status in a third", "vez run nightly -- sleep 5"),
+    ("an algorithm with one mistake: find it", "vez zoo twins"),
+    (
+        "1000 runs with crashes, and the shortest that fails",
+        "vez sim token-ring --runs 1000 --crashes 1 --shrink lost.toml",
+    ),
 )
 STOPS = [
     (
@@ -60,13 +63,14 @@ STOPS = [
 
 
 def main(started: float) -> int:
-    """Run the tour; the exit code says whether each stop ended as the tour tells it."""
+    """Run the tour; exit code 0 if each run ended as its text says."""
     out = console()
     FOLDER.mkdir(exist_ok=True)
     out.print("\nWhy is this hard? [bold]Three runs in virtual time[/], judged and drawn.\n")
     found = []
     for number, (title, story, command, scenario) in enumerate(STOPS, 1):
-        out.print(Panel(f"{story}\n\n[dim]$ {command}[/]", title=f"{number}. {title}", title_align="left"))
+        out.print(f"[bold]{number}. {title}[/]\n\n{story}\n")
+        out.print(f"[dim]$ {command}[/]", soft_wrap=True)  # to copy: not broken, nothing around it
         report = run_and_report(scenario, load_algorithm(scenario.algorithm))
         sys.stdout.write(draw.text(report.trace, report.verdicts, width=out.width, color=_colour(out)) + "\n")
         sys.stdout.flush()
@@ -78,7 +82,8 @@ def main(started: float) -> int:
     for path, _ in found:
         out.print(f"    {path}", soft_wrap=True)
     out.print("\n[bold]Try next[/]")
-    for command in NEXT:
+    for purpose, command in NEXT:
+        out.print(f"  {purpose}:")
         out.print(f"    .venv/bin/{command}", soft_wrap=True)
     out.print(f"\n[dim]{time.monotonic() - started:.1f} s[/]")
     return 0 if _as_told([report for _, report in found]) else 1
@@ -90,10 +95,12 @@ def _colour(out: Console) -> bool:
 
 def _print_verdicts(report: Report) -> None:
     out = console()
+    rows = []
     for verdict in report.verdicts:
         if verdict.promised and verdict.status is not Status.NOT_JUDGED:
-            mark = "[bold red]✗[/]" if verdict.status is Status.BROKEN else "[green]✓[/]"
-            out.print(f"  {mark} {verdict.name}: {verdict.words}; {escape(verdict.evidence)}")
+            mark = "  [bold red]✗[/]" if verdict.status is Status.BROKEN else "  [green]✓[/]"
+            rows.append([mark, f"{verdict.name}: {verdict.words}; {escape(verdict.evidence)}"])
+    print_table(out, [Column(), Column()], rows, ruled=False)
     cost = report.measurements
     per_entry = f", {cost.messages_per_entry:g} per entry" if cost.messages_per_entry else ""
     leader = f"; leader {report.leader}" if report.trace.header.role == "election" else ""

@@ -14,11 +14,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.live import Live
-from rich.table import Table
 
 from vez.cli.output import console
+from vez.cli.tables import Column, fitted, print_table
 from vez.properties import Status
 from vez.torture.history import Fault, to_trace
 from vez.torture.judges import judge_all
@@ -27,7 +27,12 @@ from vez.torture.record import Line, read_lines
 WORKERS, CANDIDATES = 5, 3
 SECONDS = 7.0
 KILL_AT, STOP_AT, STOP_FOR = 2.0, 3.5, 1.5
-PATIENCE = 15.0
+PATIENCE, CLOSING = 15.0, 3.0
+"""Seconds to wait for something to happen, and for all workers to end by themselves before they are killed."""
+COLUMNS = (
+    Column("worker"), Column("process"), Column("state"), Column("turns", right=True),
+    Column("last token", right=True), Column("waited", right=True), Column("what happened"),
+)  # fmt: skip
 STATES = {"wanted": "waits", "entered": "[green]inside[/]", "wrote": "[green]inside[/]", "left": "outside"}
 
 
@@ -45,7 +50,8 @@ class Crew:
 
     def _start(self, worker: int) -> subprocess.Popen[bytes]:
         arguments = [self.what, str(self.folder), str(worker), self.url, str(self.seconds + PATIENCE)]
-        return subprocess.Popen([sys.executable, "-m", "vez.demo.worker", *arguments])  # noqa: S603
+        # In a group of its own: Ctrl-C is for the demo, which then ends its workers.
+        return subprocess.Popen([sys.executable, "-m", "vez.demo.worker", *arguments], process_group=0)  # noqa: S603
 
     def lines(self) -> list[Line]:
         """All records so far, in order."""
@@ -80,13 +86,14 @@ class Crew:
         self.remarks[worker] = "[yellow]stands still[/]" if on else "goes on"
 
     def close(self) -> None:
-        """End those that were started here, and only those."""
+        """End the workers: at the end of their turn if that comes soon, else by a kill."""
         (self.folder / "stop").touch()
         for process in self.processes.values():
             process.send_signal(signal.SIGCONT)
+        end = time.monotonic() + CLOSING
         for process in self.processes.values():
             try:
-                process.wait(PATIENCE)
+                process.wait(max(0.1, end - time.monotonic()))
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
@@ -97,14 +104,14 @@ def take_turns(out: Console) -> bool:
     """The lock; True if everything ended as it should."""
     crew = Crew("turns", WORKERS, SECONDS)
     try:
-        with Live(_table(crew), console=out, refresh_per_second=10, transient=not out.is_terminal) as live:
+        with Live(_table(crew, out.width), console=out, refresh_per_second=10, transient=not out.is_terminal) as live:
             killed = _torment(crew, live)
             (crew.folder / "stop").touch()
             for process in crew.processes.values():
                 process.wait(PATIENCE)
-            live.update(_table(crew))
+            live.update(_table(crew, out.width))
         if not out.is_terminal:
-            out.print(_table(crew))  # nothing can be live there: the end of it at least
+            out.print(_table(crew, out.width))  # a pipe shows no live table, only its last state
         return _judge(out, crew, killed)
     finally:
         crew.close()
@@ -124,16 +131,13 @@ def _torment(crew: Crew, live: Live) -> Fault | None:
             crew.pause(holder, on=True)
         elif passed > STOP_AT + STOP_FOR and stopped is not None and crew.remarks.get(stopped) != "goes on":
             crew.pause(stopped, on=False)
-        live.update(_table(crew))
+        live.update(_table(crew, live.console.width))
         time.sleep(0.03)
     return killed
 
 
-def _table(crew: Crew) -> Table:
-    table = Table(title="Five processes, one lock, no server", title_justify="left")
-    for title in ("worker", "process", "state", "turns", "last token", "waited", "what happened"):
-        table.add_column(title, justify="right" if title in ("turns", "last token", "waited") else "left")
-    lines = crew.lines()
+def _table(crew: Crew, width: int) -> Group:
+    rows, lines = [], crew.lines()
     for worker, process in crew.processes.items():
         own = [line for line in lines if line.worker == worker]
         entries = [line for line in own if line.what == "entered"]
@@ -142,8 +146,8 @@ def _table(crew: Crew) -> Table:
         token = str(entries[-1].token) if entries else ""
         wait = f"{_waited(own):.0f} ms" if entries else ""
         remark = crew.remarks.get(worker, "")
-        table.add_row(str(worker), str(process.pid), state, str(len(entries)), token, wait, remark)
-    return table
+        rows.append([str(worker), str(process.pid), state, str(len(entries)), token, wait, remark])
+    return fitted(width, COLUMNS, rows, title="[italic]Five processes, one lock, no server[/]", split=True)
 
 
 def _waited(lines: list[Line]) -> float:
@@ -175,9 +179,9 @@ def _judge(out: Console, crew: Crew, killed: Fault | None) -> bool:
         out.print(f"worker {paused['pause'].worker} stood still inside for {seconds:.1f} s; {passed} got in meanwhile")
     tokens = [line.token for line in entries]
     out.print(f"{len(entries)} turns, tokens {min(tokens)} to {max(tokens)}, always rising; the history, judged:")
-    for verdict in verdicts:
-        mark = "[bold red]✗[/]" if verdict.status is Status.BROKEN else "[green]✓[/]"
-        out.print(f"  {mark} {verdict.name}: {verdict.evidence}")
+    marks = {True: "  [bold red]✗[/]", False: "  [green]✓[/]"}
+    rows = [[marks[verdict.status is Status.BROKEN], f"{verdict.name}: {verdict.evidence}"] for verdict in verdicts]
+    print_table(out, [Column(), Column()], rows, ruled=False)
     return not any(verdict.status is Status.BROKEN for verdict in verdicts) and killed is not None
 
 
