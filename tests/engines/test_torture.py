@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import vez
 from tests.processes import descendants
 from vez.cli.torture import excerpt
 from vez.core import trace_file
@@ -70,8 +71,9 @@ def test_an_interrupted_campaign_reports_what_it_has(tmp_path: Path, more: list[
     command = [sys.executable, "-m", "vez", "torture", "--url", f"file://{tmp_path}/turns", "--seconds", "600"]
     process = subprocess.Popen([*command, *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        eventually(lambda: len(descendants(process.pid)) > 5, "workers")
-        time.sleep(1.5)  # some faults
+        with vez.connect(f"file://{tmp_path}/turns") as client:
+            eventually(lambda: client.inspect("torture").last_token > 0, "a first entry")
+        time.sleep(1)  # some faults
         children = descendants(process.pid)
         begun = time.monotonic()
         process.send_signal(signal.SIGINT)
