@@ -13,10 +13,10 @@ from vez.cli.app import app, run
 from vez.core import Assumption, Property
 from vez.errors import Misuse, UnknownName
 from vez.properties.assumptions import broken_assumptions
-from vez.sim import simulate
+from vez.sim import Scenario, simulate
 from vez.sim.scenario import load
 from vez.study.report import run_and_report, unmet_expectations
-from vez.study.switches import WORLDS, find_break, shortest_break, worlds_without
+from vez.study.switches import WORLDS, find_break, shortest_break, shown_events, worlds_without
 
 BREAKABLE = [
     (name, assumption)
@@ -119,3 +119,12 @@ def test_the_command_refuses_what_makes_no_sense(
 ) -> None:
     assert run(["sim", *arguments]) == 64
     assert said in capsys.readouterr().err
+
+
+def test_the_size_of_a_run_counts_what_pictures_show() -> None:
+    report = run_and_report(Scenario(algorithm="coordinator-lease", n=3), find("coordinator-lease"))
+    hidden = [
+        event for event in report.trace if type(event).__name__ in ("Started", "Stored", "TimerSet", "TimerCancelled")
+    ]
+    assert hidden
+    assert shown_events(report.trace) == len(report.trace.events) - len(hidden)

@@ -14,6 +14,7 @@ from typing import Any
 
 from vez.core.assumptions import Assumption
 from vez.core.process import Mutex, Process
+from vez.core.trace import Chose, Started, Stored, TimerCancelled, TimerSet, Trace
 from vez.errors import Misuse, UnknownName
 from vez.sim import Scenario, simulate
 from vez.sim.scenario import Crash, Nemesis, Network, Suspicion, Want, Workload
@@ -34,6 +35,8 @@ UNTIL_MS = 400.0
 """Requests and elections take tens of milliseconds here, so longer runs would show nothing more."""
 MOST_EVENTS = 5_000
 """Limit of events: without its assumptions an algorithm may send for ever; a normal run needs hundreds."""
+
+_NOT_SHOWN = (Started, TimerSet, TimerCancelled, Chose, Stored)
 
 World = Callable[[type[Process], Scenario, Random], Scenario]
 
@@ -78,9 +81,14 @@ def shortest_break(
     return min(short, key=lambda pair: _size(pair[1], algorithm), default=None)
 
 
+def shown_events(trace: Trace) -> int:
+    """Number of events that pictures show. The others only serve to validate a run."""
+    return sum(not isinstance(event, _NOT_SHOWN) for event in trace.events)
+
+
 def _size(scenario: Scenario, algorithm: type[Process]) -> int:
     run = simulate(scenario, algorithm)
-    return len(run.trace.events) if run.trace is not None else 0
+    return shown_events(run.trace) if run.trace is not None else 0
 
 
 def worlds_without(
