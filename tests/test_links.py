@@ -103,3 +103,10 @@ def test_the_architecture_names_folders_and_files_that_exist() -> None:
     assert [name for name in named if not any((base / name).exists() for base in (*bases, *inside))] == []
     folders = {path.name for path in inside if (path / "__init__.py").exists()}
     assert {folder for folder in folders if f"`{folder}/`" not in text} == set()
+
+
+def test_nothing_cites_a_numbered_text() -> None:
+    """`docs/sources.md` has the names of the course notes; a number means nothing outside, and looks like `--seed`."""
+    numbered = re.compile(r"\bseeds? 0\d\d\b|\bseeds?\'s? (?:footnote|diagram|Part)|beyond the seeds", re.IGNORECASE)
+    places = [*ROOT.glob("src/**/*.py"), *ROOT.glob("scenarios/*"), *markdown_files()]
+    assert [str(path.relative_to(ROOT)) for path in places if numbered.search(path.read_text(encoding="utf-8"))] == []

@@ -10,7 +10,7 @@ from tools import algorithm_pages as pages
 from vez.algorithms import ALGORITHMS, find
 
 FOLDER = Path(__file__).parents[2] / pages.FOLDER
-AGAIN = "run `python -m tools.algorithm_pages` and read the diff"
+AGAIN = "run `make regenerate STEPS=algorithm-pages` and read the diff"
 
 
 def stored(name: str) -> str:
