@@ -35,6 +35,7 @@ MAX_MEMORY_MB = 4096
 @click.option("--losses", type=click.IntRange(0), default=0, help="At most so many messages are lost.")
 @click.option("--duplicates", type=click.IntRange(0), default=0, help="At most so many messages arrive twice.")
 @click.option("--mistakes", type=click.IntRange(0), default=0, help="At most so many wrong suspicions.")
+@click.option("--withdrawals", type=click.IntRange(0), default=0, help="Mutex: at most so many stop waiting.")
 @click.option("--timeouts", is_flag=True, help="Timers may run out at any moment, whatever is assumed.")
 @click.option("--fifo/--no-fifo", default=None, help="Whether channels keep the order.  [default: as assumed]")
 @click.option(

@@ -76,7 +76,7 @@ def _configuration(options: dict[str, Any]) -> Configuration:
     requests = options["requests"]
     if requests != "forever" and not requests.isdigit():
         raise Misuse(f"--requests {requests!r}: expected a number or `forever`")
-    names = ("crashes", "recoveries", "losses", "duplicates", "mistakes")
+    names = ("crashes", "recoveries", "losses", "duplicates", "mistakes", "withdrawals")
     budget = Budget(**{name: options[name] for name in names})
     for name, value in options["bound"]:
         if not isinstance(value, int):

@@ -3,6 +3,7 @@
 2@0+3          process 2, at 0 ms, for 3 ms        --want, --pause
 3@7            process 3, at 7 ms                  --crash, --elect
 3@7..15        … until 15 ms                       --crash (comes back), --suspect
+2@0+3..5       … and stops waiting at 5 ms         --want
 3@7..15:amnesia  … and comes back with nothing     --crash
 1,2|3@5..20    groups, from 5 to 20 ms             --partition
 1>2@5..20      a one-way channel                   --cut
@@ -149,8 +150,10 @@ PAUSE = Form(
     lambda process, at, length: Pause(process=int(process), at_ms=float(at), for_ms=float(length)),
 )  # fmt: skip
 WANT = Form(
-    "P@MS[+MS]", rf"{_ID}(?:@{_NUMBER}(?:\+{_NUMBER})?)?", "2@0 or 2@0+3",
-    lambda process, at, length: Want(process=int(process), at_ms=float(at or 0), inside_ms=float(length or 2)),
+    "P@MS[+MS][..MS]", rf"{_ID}(?:@{_NUMBER}(?:\+{_NUMBER})?(?:\.\.{_NUMBER})?)?", "2@0, 2@0+3 or 2@0+3..5",
+    lambda process, at, length, until: Want(
+        process=int(process), at_ms=float(at or 0), inside_ms=float(length or 2), withdraw_ms=_number(until)
+    ),
 )  # fmt: skip
 ELECT = Form(
     "P[@MS]", rf"{_ID}(?:@{_NUMBER})?", "2 or 2@5",

@@ -56,7 +56,10 @@ class SimCommand(click.Command):
 @click.option("--requests", type=click.IntRange(0), help="Mutex: how often each process wants in.  [default: 2]")
 @click.option("--think", type=DELAY, help="Mutex: the time before each want.  [default: uniform(0, 20)]")
 @click.option("--inside", type=DELAY, help="Mutex: the time inside.  [default: uniform(1, 3)]")
-@click.option("--want", type=WANT, multiple=True, help="Mutex: 2@0+3, process 2 wants in at 0 ms for 3 ms.")
+@click.option("--wait", type=DELAY, help="Mutex: the time after which a waiter withdraws.  [default: never]")
+@click.option(
+    "--want", type=WANT, multiple=True, help="Mutex: 2@0+3, 2 wants in at 0 ms for 3 ms; 2@0+3..5: withdraws at 5 ms."
+)
 @click.option(
     "--elect", type=ELECT, multiple=True, help="Election: 2@5, process 2 starts one at 5 ms.  [default: all at 0]"
 )

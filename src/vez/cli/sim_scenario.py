@@ -57,6 +57,7 @@ def _base(options: dict[str, Any]) -> Scenario:
 
 def _workload(scenario: Scenario, options: dict[str, Any]) -> dict[str, Any]:
     asked = {"requests": options["requests"], "think_ms": options["think"], "inside_ms": options["inside"]}
+    asked |= {"wait_ms": options["wait"]}
     given = {key: value for key, value in asked.items() if value is not None}
     if not given:
         return {}

@@ -141,4 +141,9 @@ def check_text(algorithm: str, what: str, text: object) -> None:
 
 def spurious_entry(me: int, *, inside: bool) -> str:
     """What is wrong with an `io.enter` that nobody waits for."""
-    return f"process {me} called io.enter() but {'is inside already' if inside else 'does not want in'}"
+    return f"process {me} called io.enter() but {spurious_state(inside=inside)}"
+
+
+def spurious_state(*, inside: bool) -> str:
+    """The state in which nobody waits for an entry."""
+    return "is inside already" if inside else "does not want in"

@@ -26,6 +26,7 @@ _EVENTS = {
     "on_trust": ("peer", "io"),
     "on_want": ("io",),
     "on_done": ("io",),
+    "on_withdraw": ("io",),
     "on_elect": ("io",),
 }
 

@@ -11,6 +11,7 @@ Handlers are found by name:
     on_timer_<name>(io)                   io.set_timer("<name>", ...) ran out
     on_suspect(peer, io), on_trust(peer, io)   the failure detector changed its mind
     on_want(io), on_done(io)              Mutex: the application wants in; its stay is over
+    on_withdraw(io)                       Mutex: the application no longer waits
     on_elect(io)                          Election: the application asks for an election
 """
 
@@ -124,6 +125,18 @@ class Mutex(Process):
     def on_done(self, io: Io) -> None:
         """The application has left the critical section."""
         raise BadHandler(f"{type(self).__name__} has no on_done", hint="a Mutex defines on_want and on_done")
+
+    def on_withdraw(self, io: Io) -> None:
+        """The application no longer waits. By default the request stays, and the process leaves at once when let in.
+
+        Override this only where the protocol can take a request back: when it returns, the process does not want in
+        any more and must not call `io.enter()` for that request.
+        """
+
+    @classmethod
+    def can_retract(cls) -> bool:
+        """True if `on_withdraw` takes the request back."""
+        return cls.on_withdraw is not Mutex.on_withdraw
 
 
 class Election(Process):

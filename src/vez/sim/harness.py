@@ -12,7 +12,10 @@ from collections.abc import Mapping
 from functools import partial
 from typing import NamedTuple, cast
 
+import msgspec
+
 from vez.core import trace as events
+from vez.core.effects import spurious_entry, spurious_state
 from vez.core.process import Election, Mutex
 from vez.errors import ProtocolBug
 from vez.sim.agenda import Agenda
@@ -38,6 +41,9 @@ class Stay(NamedTuple):
     inside_us: int
     at: int = -1
     think_us: int = 0
+    withdraw_at: int = -1  # when the process stops waiting; -1: see wait_us
+    wait_us: int = -1  # how long it waits; -1: until it is let in
+    linger_us: int = 0  # how long it takes to leave when it is let in after it withdrew
 
     @property
     def is_at_once(self) -> bool:
@@ -70,6 +76,8 @@ class Harness:
         self._current: dict[int, Stay] = {}  # the stay of each process that will want, wants or is inside
         self._asked: set[int] = set()  # those of them that want or are inside
         self._inside: dict[int, int | None] = {}  # the token of each process that is inside
+        self._withdrawn: set[int] = set()  # those that no longer wait, but may still be let in
+        self._requests: defaultdict[int, int] = defaultdict(int)  # how often each process has wanted in
         self._highest: int | None = None  # the largest token that the resource has seen
         self.idle = False
         self._wanted: list[Want] = []
@@ -91,9 +99,10 @@ class Harness:
         self._inside[node.me] = token
         self._recording.add(events.Entered, node.me, token)
         self._write(node.me)
-        life = self._availability.life(node.me)
+        life, stay = self._availability.life(node.me), self._current[node.me]
+        length = stay.linger_us if node.me in self._withdrawn else max(1, stay.inside_us)
         self._agenda.plan(
-            self._agenda.now + max(1, self._current[node.me].inside_us),
+            self._agenda.now + length,
             lambda: self._availability.when_awake(node.me, partial(self._leave, node, life)),
         )
 
@@ -101,6 +110,7 @@ class Harness:
         """End the stay or the request of a process that crashed. Its later plans are kept."""
         stay = self._current.pop(process, None)
         self._inside.pop(process, None)
+        self._withdrawn.discard(process)
         if stay is not None and process not in self._asked:
             self._plans[process].appendleft(stay)
         self._asked.discard(process)
@@ -121,10 +131,12 @@ class Harness:
 
     def _plan_stays(self, scenario: Scenario, algorithm: type[Mutex]) -> None:
         for want in sorted(scenario.want, key=lambda want: want.at_ms):
-            self._plans[want.process].append(Stay(us(want.inside_ms), at=us(want.at_ms)))
+            self._plans[want.process].append(_planned(want))
         workload = scenario.workload or Workload(requests=0 if scenario.want else Workload().requests)
         think, inside = parse_delay(workload.think_ms), parse_delay(workload.inside_ms)
-        alike = think.is_constant and inside.is_constant  # then all stays are equal and nothing is drawn
+        wait = None if workload.wait_ms is None else parse_delay(workload.wait_ms)
+        # If nothing is drawn, all stays are equal.
+        alike = wait is None and think.is_constant and inside.is_constant
         shared = Stay(think_us=us(think.mean_ms), inside_us=max(1, us(inside.mean_ms)))
         for process in algorithm.contenders(self._setup.ids) if workload.requests else ():
             if alike:
@@ -132,8 +144,10 @@ class Harness:
                 continue
             chance = self._setup.stream(f"workload/{process}")
             think_us, inside_us = think.sampler(chance, 0), inside.sampler(chance)
+            wait_us = None if wait is None else wait.sampler(self._setup.stream(f"withdraw/{process}"), 0)
             for _ in range(workload.requests):
-                self._plans[process].append(Stay(think_us=think_us(), inside_us=inside_us()))
+                waits = -1 if wait_us is None else wait_us()
+                self._plans[process].append(Stay(think_us=think_us(), inside_us=inside_us(), wait_us=waits))
         for process in sorted(self._plans):
             self._next(self._nodes[process])
         self._check_idle()
@@ -179,15 +193,48 @@ class Harness:
             return
 
         # The planned time, not the actual one: a request that waits for the end of a pause must wait again in a replay.
-        planned = Want(process=node.me, at_ms=self._agenda.now / US, inside_ms=stay.inside_us / US)
+        planned = Want(
+            process=node.me,
+            at_ms=self._agenda.now / US,
+            inside_ms=stay.inside_us / US,
+            linger_ms=stay.linger_us / US,
+        )
 
         def want() -> None:
             self._asked.add(node.me)
-            self._wanted.append(planned)
+            self._requests[node.me] += 1
+            until = self._withdraws_at(stay)
+            withdraw_ms = None if until is None else until / US
+            self._wanted.append(msgspec.structs.replace(planned, withdraw_ms=withdraw_ms))
             self._recording.add(events.Wanted, node.me)
+            if until is not None:
+                withdraw = partial(self._withdraw, node, self._requests[node.me], life)
+                self._agenda.plan(until, partial(self._availability.when_awake, node.me, withdraw))
             self._dispatcher.call(node, algorithm.on_want)
 
         self._availability.when_awake(node.me, want)
+
+    def _withdraws_at(self, stay: Stay) -> int | None:
+        """When a request that is made now is withdrawn, if it still waits then."""
+        if stay.withdraw_at >= 0:
+            return max(self._agenda.now, stay.withdraw_at)
+        return self._agenda.now + stay.wait_us if stay.wait_us >= 0 else None
+
+    def _withdraw(self, node: Node, request: int, life: int) -> None:
+        """The application stops waiting, unless that request was served or lost in a crash."""
+        me, algorithm = node.me, cast(type[Mutex], self._setup.algorithm)
+        over = self._availability.life(me) != life or self._requests[me] != request
+        if over or me not in self._asked or me in self._inside:
+            return
+        self._recording.add(events.Withdrew, me, algorithm.can_retract())
+        if algorithm.can_retract():
+            self._asked.discard(me)
+            del self._current[me]
+        else:
+            self._withdrawn.add(me)
+        self._dispatcher.call(node, algorithm.on_withdraw)
+        self._next(node)
+        self._check_idle()
 
     def _leave(self, node: Node, life: int) -> None:
         if self._availability.life(node.me) != life:
@@ -197,6 +244,7 @@ class Harness:
         del self._inside[node.me]
         del self._current[node.me]
         self._asked.discard(node.me)
+        self._withdrawn.discard(node.me)
         self._recording.add(events.Left, node.me)
         self._dispatcher.call(node, algorithm.on_done)
         self._next(node)
@@ -204,13 +252,12 @@ class Harness:
 
     def spurious(self, process: int, *, inside: bool) -> None:
         """Handle an entry without a request: a bug, unless faults can explain it (a grant that arrives twice)."""
-        state = "is inside already" if inside else "does not want in"
         if not self._setup.has_faults:
             raise ProtocolBug(
-                f"{self._setup.algorithm.__name__}: process {process} called io.enter() but {state}",
+                f"{self._setup.algorithm.__name__}: {spurious_entry(process, inside=inside)}",
                 hint="call it once for each on_want",
             )
-        self._recording.note(process, f"was let in, but {state}")
+        self._recording.note(process, f"was let in, but {spurious_state(inside=inside)}")
 
     def _write(self, process: int) -> None:
         """Write to the resource with the token of the stay. The resource refuses a token below the highest so far."""
@@ -231,3 +278,12 @@ class Harness:
             self._limits.end_by(self._agenda.now + self._linger)
         else:
             self._limits.run_on()
+
+
+def _planned(want: Want) -> Stay:
+    return Stay(
+        us(want.inside_ms),
+        at=us(want.at_ms),
+        withdraw_at=-1 if want.withdraw_ms is None else us(want.withdraw_ms),
+        linger_us=us(want.linger_ms),
+    )

@@ -72,6 +72,8 @@ class Workload(_Part):
     requests: Count = 2
     think_ms: str | float = "uniform(0, 20)"
     inside_ms: str | float = "uniform(1, 3)"
+    wait_ms: str | float | None = None
+    """How long a process waits before it withdraws; None: until it is let in."""
 
 
 class Want(_Part):
@@ -80,6 +82,10 @@ class Want(_Part):
     process: Whole
     at_ms: Ms = 0.0
     inside_ms: Ms = 2.0
+    withdraw_ms: Ms | None = None
+    """When the process stops waiting, if it is not inside by then."""
+    linger_ms: Ms = 0.0
+    """How long a process that is let in after it withdrew takes to leave; 0: it leaves at once."""
 
 
 class Elect(_Part):

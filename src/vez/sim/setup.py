@@ -61,6 +61,13 @@ class Setup:
         """An independent random generator for one purpose. Drawing from it does not change the others."""
         return Random(f"{self.scenario.seed}/{purpose}")
 
+    @property
+    def withdraws(self) -> bool:
+        """True if a process may stop waiting."""
+        workload = self.scenario.workload
+        given = workload is not None and workload.wait_ms is not None
+        return given or any(want.withdraw_ms is not None for want in self.scenario.want)
+
     def process(self, process: int) -> Process:
         """Make a process with its parameters and initial fields."""
         return self.algorithm(**self.values.get(process, self.values[None]))
@@ -172,6 +179,9 @@ class Setup:
         for crash in s.crash:
             if crash.recover_ms is not None and crash.recover_ms <= crash.at_ms:
                 raise Misuse(f"process {crash.process} recovers at {crash.recover_ms:g} ms, not after its crash")
+        for want in s.want:
+            if want.withdraw_ms is not None and want.withdraw_ms < want.at_ms:
+                raise Misuse(f"process {want.process} withdraws at {want.withdraw_ms:g} ms, before it wants in")
         if any(item.process == item.peer for item in s.suspect):
             raise Misuse("suspect: a process does not suspect itself", hint="--suspect 1:3@5..9, process 1 suspects 3")
         if s.suspect and not hasattr(self.algorithm, "on_suspect"):

@@ -85,9 +85,9 @@ class Simulation:
     ) -> None:
         self._watch = watch
         setup = self._setup = Setup(scenario, algorithm)
-        # Faults need the bookkeeping of NetworkModel; so do missing channels, and FIFO where delays vary.
+        # Faults and withdrawals need bookkeeping; so do missing channels, and FIFO where delays vary.
         watched = record or debug or explain or setup.has_faults or setup.lacks_channels
-        watched = watched or (setup.fifo and not setup.delay.is_constant)
+        watched = watched or setup.withdraws or (setup.fifo and not setup.delay.is_constant)
         self._quiet, self._explain = not watched, explain
         self._nodes: dict[int, Node] = {}
         by_id = _by_id(setup.ids, self._nodes)

@@ -81,6 +81,11 @@ class Lamport(Mutex):
         self._dequeue((self.timestamp, io.me))
         io.broadcast(Release(self.timestamp, self.clock))
 
+    def on_withdraw(self, io: Io) -> None:
+        """As after a stay. Late acknowledgements do no harm: what they say of their senders stays true."""
+        self.unheard = frozenset()
+        self.on_done(io)
+
     def on_release(self, message: Release, sender: int, io: Io) -> None:
         self._dequeue((message.timestamp, sender))
         self._hear(message.clock, sender, io)

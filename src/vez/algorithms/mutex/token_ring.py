@@ -51,6 +51,9 @@ class TokenRing(Mutex):
         else:
             io.send(io.right, message)
 
+    def on_withdraw(self, io: Io) -> None:
+        self.wanting = False  # nobody else knows of the request; the token will pass by
+
     def on_done(self, io: Io) -> None:
         self.wanting = False
         io.send(io.right, Token())

@@ -18,7 +18,7 @@ DEFAULT_N = 3
 FOREVER = -1
 """As a number of requests: whoever has left may want in again, without end."""
 
-BUDGETS = ("crashes", "recoveries", "losses", "duplicates", "mistakes")
+BUDGETS = ("crashes", "recoveries", "losses", "duplicates", "mistakes", "withdrawals")
 
 
 class Budget(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,6 +30,8 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
     duplicates: int = 0
     mistakes: int = 0
     """How often the failure detector may suspect a process that is alive."""
+    withdrawals: int = 0
+    """How often a process may stop waiting. No fault of the world, but counted like one."""
 
     def counts(self) -> tuple[int, ...]:
         """In the order of `BUDGETS`."""
@@ -81,6 +83,8 @@ class Configuration:
                     f"bound {field}: expected the place of a value in {name}", hint=f"say {name}.0 for the first"
                 )
         given = budget or Budget()
+        if given.withdrawals and not issubclass(algorithm, Mutex):
+            raise Misuse(f"{algorithm.name} is not a mutual exclusion algorithm: nobody waits, so nobody withdraws")
         self.budget = _widen(given, dropped)
         self.amnesia = amnesia or Assumption.STABLE_STORAGE in dropped
         """A process may also come back without its durable fields."""

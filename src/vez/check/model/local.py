@@ -18,7 +18,8 @@ from vez.core.recorder import Recorder, Site
 from vez.errors import ProtocolBug, VezError
 from vez.sim.blame import blame_handler
 
-IDLE, WAITING, INSIDE = 0, 1, 2
+IDLE, WAITING, INSIDE, WITHDRAWN = 0, 1, 2, 3
+"""Phases. WITHDRAWN: the application no longer waits, but the request stays, and the process may be let in."""
 MAX_BRANCHES = 10_000
 """Outcomes of one handler; a handler that chooses more often would not end in our lifetime."""
 
@@ -29,7 +30,7 @@ class Local(NamedTuple):
     fields: tuple[Any, ...]
     alive: bool
     left: int  # requests, or elections, that the application has still to ask for
-    phase: int  # IDLE, WAITING or INSIDE
+    phase: int  # IDLE, WAITING, INSIDE or WITHDRAWN
     token: int | None  # of the current stay
     view: tuple[int, int] | None  # whom it takes for the leader, and the term; None: nobody
     led: tuple[int, ...]  # the terms in which it ever took itself for the leader; history, so it outlives a crash
@@ -43,8 +44,8 @@ Script = tuple[int, ...]
 
 Event = tuple[Any, ...]
 """("want",), ("leave",), ("elect",), ("fire", name), ("suspect", peer), ("trust", peer), ("crash",),
-("recover", memory), ("deliver", sender, message), ("advance", microseconds), ("start",). The model and what is built
-on it have the number of the message in its place."""
+("recover", memory), ("withdraw",), ("deliver", sender, message), ("advance", microseconds), ("start",). The model and
+what is built on it have the number of the message in its place."""
 
 
 class Transition(NamedTuple):
@@ -54,7 +55,7 @@ class Transition(NamedTuple):
     sends: tuple[tuple[int, Any], ...] = ()  # to whom, and a Message, or a Stamped one
     visible: tuple[
         tuple[Any, ...], ...
-    ] = ()  # ("want",), ("enter", token), ("leave",), ("elected", leader, term), ("crash",)
+    ] = ()  # ("want",), ("enter", token), ("leave",), ("elected", leader, term), ("crash",), ("withdraw",)
     chosen: tuple[int, ...] = ()
     set_timers: tuple[str, ...] = ()  # in the order of setting; a replay counts them
     bug: str = ""
@@ -93,6 +94,9 @@ class Machine:
         if kind == "leave":
             outside = local._replace(phase=IDLE, token=None)
             return self._run(process, outside, self.algorithm.on_done, visible=(("leave",),))
+        if kind == "withdraw":
+            gone = local._replace(phase=IDLE if self.algorithm.can_retract() else WITHDRAWN)
+            return self._run(process, gone, self.algorithm.on_withdraw, visible=(("withdraw",),))
         if kind == "fire":
             rest = tuple(timer for timer in local.timers if timer[0] != event[1])
             return self._run(process, local._replace(timers=rest), self._handlers.timer(event[1]))
@@ -197,7 +201,7 @@ class Machine:
                     timers.pop(name, None)
                 case Choose(_, index):
                     chosen.append(index)
-                case Enter(entered) if phase == WAITING:
+                case Enter(entered) if phase in (WAITING, WITHDRAWN):
                     phase, token = INSIDE, entered
                     visible += (("enter", entered),)
                 case Enter():

@@ -95,7 +95,7 @@ class Waiting(NamedTuple):
         if visible[0] == "want":
             return self._replace(queue=(*self.queue, (process, 0)))
         place = next((place for place, entry in enumerate(self.queue) if entry[0] == process), None)
-        if place is None or visible[0] not in ("enter", "crash"):
+        if place is None or visible[0] not in ("enter", "crash", "withdraw"):
             return self
         passed = int(visible[0] == "enter")
         before = tuple((who, count + passed) for who, count in self.queue[:place])
@@ -117,7 +117,7 @@ class Order(NamedTuple):
         if visible[0] == "want":
             return self._replace(waiting=tuple(sorted((*self.waiting, (process, visible[1])))))
         asked = dict(self.waiting).get(process)
-        if asked is None or visible[0] not in ("enter", "crash"):
+        if asked is None or visible[0] not in ("enter", "crash", "withdraw"):
             return self
         left = tuple(entry for entry in self.waiting if entry[0] != process)
         was = process in self.overtaken

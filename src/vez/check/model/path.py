@@ -24,7 +24,7 @@ from vez.sim.simulation import simulate
 KINDS = {
     "deliver": "Delivered", "duplicate": "Delivered", "drop": "Lost", "want": "Wanted", "elect": "Asked",
     "leave": "Left", "fire": "Fired", "suspect": "Suspected", "trust": "Trusted", "crash": "Crashed",
-    "recover": "Recovered",
+    "recover": "Recovered", "withdraw": "Withdrew",
 }  # fmt: skip
 """What the simulator's trace calls each kind of step; a lost message is lost when it is sent."""
 
@@ -90,7 +90,7 @@ def describe(model: Model, step: Step) -> str:
 _WORD = {"suspect": "is dead", "trust": "is back"}
 _VERB = {
     "want": "wants in", "leave": "leaves", "elect": "is asked to elect", "fire": "sees its timer run out: ",
-    "crash": "crashes", "recover": "comes back",
+    "crash": "crashes", "recover": "comes back", "withdraw": "stops waiting",
 }  # fmt: skip
 
 
@@ -118,6 +118,21 @@ class _Flying(msgspec.Struct):
     done: bool = False
 
 
+class _Wanted(msgspec.Struct):
+    process: int
+    at: int
+    entered: int | None = None
+    left: int | None = None
+    withdrawn: int | None = None
+
+    def written(self, last: int) -> Want:
+        """The want in a scenario that ends at `last`."""
+        stay = (last if self.left is None else self.left) - (self.at if self.entered is None else self.entered)
+        if self.withdrawn is None:
+            return Want(process=self.process, at_ms=self.at, inside_ms=stay)
+        return Want(process=self.process, at_ms=self.at, withdraw_ms=self.withdrawn, linger_ms=stay)
+
+
 class Replay:
     """Writes a path down as a scenario."""
 
@@ -131,7 +146,7 @@ class Replay:
         begin = len([step for step in path.steps[: path.loop] if step.kind != "advance"])
         self._loop_ms = (begin + 0.5, begin + self._patience + 0.5) if self._patience else None
         self._flying: dict[int, list[_Flying]] = defaultdict(list)
-        self._wants: list[tuple[int, int, int | None, int | None]] = []  # process, at, entered, left
+        self._wants: list[_Wanted] = []
         self._elects: list[Elect] = []
         self._crashes: list[Crash] = []
         self._suspicions: list[Suspicion] = []
@@ -149,14 +164,7 @@ class Replay:
     def scenario(self, title: str = "") -> Scenario:
         """The run, explicit."""
         last = self.end + 1
-        wants = tuple(
-            Want(
-                process=process,
-                at_ms=at,
-                inside_ms=(last if left is None else left) - (at if entered is None else entered),
-            )
-            for process, at, entered, left in self._wants
-        )
+        wants = tuple(want.written(last) for want in self._wants)
         timers = tuple(
             Timer(process=process, number=number, after_ms=(last if fired is None else fired) - at)
             for (process, number), (_, at, fired) in sorted(self._timers.items())
@@ -231,7 +239,7 @@ class Replay:
         if kind in ("deliver", "drop", "lose", "duplicate"):
             self._arrive(step, at)
         elif kind == "want":
-            self._wants.append((process, at, None, None))
+            self._wants.append(_Wanted(process, at))
         elif kind == "elect":
             self._elects.append(Elect(process=process, at_ms=at))
         elif kind == "fire":
@@ -260,10 +268,14 @@ class Replay:
             self._timer_count[process] += 1
             self._timers[process, self._timer_count[process]] = (name, at, None)
         for seen in outcome.visible:  # type: ignore[attr-defined]
-            if seen[0] in ("enter", "leave"):
-                place = max(i for i, want in enumerate(self._wants) if want[0] == process)
-                who, asked, entered, _ = self._wants[place]
-                self._wants[place] = (who, asked, at, None) if seen[0] == "enter" else (who, asked, entered, at)
+            if seen[0] in ("enter", "leave", "withdraw"):
+                want = next(want for want in reversed(self._wants) if want.process == process)
+                if seen[0] == "enter":
+                    want.entered = at
+                elif seen[0] == "leave":
+                    want.left = at
+                else:
+                    want.withdrawn = at
 
     def _arrive(self, step: Step, at: int) -> None:
         """The oldest of equal messages; which one it is cannot be told."""

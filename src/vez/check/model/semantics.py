@@ -19,7 +19,7 @@ from vez.check.model.configuration import BUDGETS, Configuration
 from vez.check.model.identity import identity
 from vez.check.model.local import IDLE, INSIDE, WAITING, Event, Local, Machine, Transition
 
-CRASHES, RECOVERIES, LOSSES, DUPLICATES, MISTAKES = range(len(BUDGETS))
+CRASHES, RECOVERIES, LOSSES, DUPLICATES, MISTAKES, WITHDRAWALS = range(len(BUDGETS))
 NOTHING = Transition(Local((), False, 0, IDLE, None, None, (), (), ()))
 
 
@@ -223,6 +223,9 @@ class Model:
                 yield from self._fault(state, place, RECOVERIES, ("recover", True))
                 if self.configuration.amnesia:
                     yield from self._fault(state, place, RECOVERIES, ("recover", False))
+
+            if state.budget[WITHDRAWALS] and self.locals[state.locals[place]].phase == WAITING:
+                yield from self._fault(state, place, WITHDRAWALS, ("withdraw",))
 
     def _fault(self, state: State, place: int, which: int, event: Event) -> Iterator[Step]:
         for outcome in self.react(place, state.locals[place], event):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from vez.check.model.local import INSIDE, Event, Transition
+from vez.check.model.local import INSIDE, WAITING, Event, Transition
 from vez.check.model.semantics import Model, State
 from vez.check.search.store import ColumnOverflow, Numbers, Store, Words
 from vez.check.search.tables import NONE, ChannelTable, Grid, Growing, ProcessTable, fair_name
@@ -175,7 +175,7 @@ class Layout:
     def _describe(self, number: int) -> tuple[int, int]:
         local = self.model.locals[number]
         marks = ALIVE * local.alive | IS_INSIDE * (local.phase == INSIDE) | HAS_LED * bool(local.led)
-        marks |= IS_WAITING * (local.phase == 1)
+        marks |= IS_WAITING * (local.phase == WAITING)
         if any(self.model.blocks_time(event) for event, _ in self.model.spontaneous(0, number)):
             marks |= BLOCKS_TIME
         return marks, min((left for _, left in local.timers), default=NEVER)

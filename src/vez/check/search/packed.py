@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vez.check.model.local import Event
-from vez.check.model.semantics import CRASHES, DUPLICATES, LOSSES, MISTAKES, RECOVERIES, Model
+from vez.check.model.semantics import CRASHES, DUPLICATES, LOSSES, MISTAKES, RECOVERIES, WITHDRAWALS, Model
 from vez.check.reduce.ample import ELECT, Ample, delivery_code, elect_code
-from vez.check.search.layout import ALIVE, BLOCKS_TIME, NEVER, Layout
+from vez.check.search.layout import ALIVE, BLOCKS_TIME, IS_WAITING, NEVER, Layout
 from vez.check.search.store import Numbers, Words, distinct
 from vez.check.search.tables import NONE, ChannelTable, ProcessTable
 
@@ -205,6 +205,10 @@ class Packed(Layout):
                 rows = np.flatnonzero(~alive & self._has(RECOVERIES))
                 for memory in (True, False) if self.model.configuration.amnesia else (True,):
                     self._event(place, rows, ("recover", memory), changes=[self._spend(RECOVERIES, rows)])
+
+            if self.initial_budget[WITHDRAWALS]:
+                rows = np.flatnonzero(self._marked(place, IS_WAITING) & self._has(WITHDRAWALS))
+                self._event(place, rows, ("withdraw",), changes=[self._spend(WITHDRAWALS, rows)])
 
     def _advance(self, rows: Numbers, must: Any) -> None:
         left = np.full(rows.size, NEVER, dtype=np.int64)
