@@ -1,4 +1,4 @@
-"""`vez run` and its sisters, as real processes."""
+"""`vez run`, `status`, `break`, `elect` and `observe`, as real processes."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def test_a_command_killed_by_a_signal(start: Start) -> None:
 def test_on_loss_the_group_gets_term_then_kill_before_the_next(
     start: Start, client: vez.Client, tmp_path: Path
 ) -> None:
-    """The command ignores TERM and has a child; both must be dead when another gets in."""
+    """The command ignores TERM and has a child; both must have ended when another is granted."""
     script = "trap '' TERM; (trap '' TERM; while :; do sleep 0.05; done) & echo $$ $!; while :; do sleep 0.05; done"
     process = start("run", "x", "--kill-after", "0.3", "--", "sh", "-c", script)
     assert process.stdout is not None

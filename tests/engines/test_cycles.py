@@ -1,4 +1,4 @@
-"""Cycles of waits, through permits, elections and names of two kinds: the last to ask is refused, nobody else."""
+"""Cycles of waits, through permits, elections and names of two kinds: only the last to ask is refused."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 def _both(works: Sequence[Callable[[], str]]) -> list[str]:
-    """Side by side: how each ended."""
+    """Run them in parallel; how each ended."""
 
     def run(work: Callable[[], str]) -> str:
         try:
@@ -94,7 +94,7 @@ def test_a_cycle_of_two_kinds_is_refused_also_under_one_name(url: str, kind: str
 
 
 def test_who_can_go_on_is_not_taken_for_stuck(url: str) -> None:
-    """A permit that somebody will give back is a way out."""
+    """A permit whose holder can go on is a way out."""
     with vez.connect(url) as client:
         held = threading.Barrier(2)
 

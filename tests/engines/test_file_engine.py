@@ -113,7 +113,7 @@ def test_local_file_systems_are_not() -> None:
 
 
 def test_tokens_survive_a_reboot_with_stale_pages(home: Path) -> None:
-    """After a power loss the counter on disk may be old; only the durable record may be believed."""
+    """After a power loss the counter on disk may be old; only the durable record counts."""
     first = token_of(home)
     with file_of(home).open("r+b") as file:
         file.seek(layout.COUNTER_AT)
@@ -283,7 +283,7 @@ def test_vez_lock_uses_the_default_engine(home: Path) -> None:
 
 
 def test_a_forked_child_waits_with_ears_of_its_own_and_harms_no_other_descriptor(home: Path) -> None:
-    """What the parent listened with is closed in the child; collecting it there must not close a number again."""
+    """A child closes the descriptors of its parent; collecting the objects there must not close a reused number."""
     program = f"""
 import gc, os, threading, vez
 

@@ -1,4 +1,4 @@
-"""What is held, by many threads, forks and interrupts: permits of one owner, grants that nobody keeps, closed clients."""
+"""Holdings with threads, forks and interrupts: permits of one owner, grants that were dropped, closed clients."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_an_object_does_not_remember_all_threads_that_ever_used_it(url: str) -> 
 
 
 def test_a_client_is_closed_while_threads_come_and_go(url: str) -> None:
-    """Two threads that let go of the same thing: neither must fail, nor unlock what a third has got meanwhile."""
+    """Two threads release the same holding: neither must fail, nor unlock what a third has acquired meanwhile."""
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     failures: list[BaseException] = []
@@ -333,7 +333,7 @@ def test_it_can_be_asked_whether_it_is_lost_while_the_client_is_closed(url: str)
 
 
 def test_a_grant_finalised_while_a_file_is_opened_does_not_stop_one_who_leaves(tmp_path: Path) -> None:
-    """Two locks taken in two orders would: here the collector runs where it hurts most."""
+    """With two locks it would, in opposite orders: here the garbage collector runs at the worst point."""
     program = f"""
 import gc, os, threading, vez
 from vez.engines import handles

@@ -1,4 +1,4 @@
-"""The fixtures that programs get."""
+"""The fixtures of the pytest plugin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Torture: a short campaign of real faults, and judges that see what is wrong."""
+"""Torture: a short campaign of real faults, and judges that notice each violation."""
 
 from __future__ import annotations
 

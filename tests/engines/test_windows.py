@@ -1,4 +1,4 @@
-"""Windows in which a process dies or stands still, one by one, on files."""
+"""Each window in which a process can die or be stopped, on files."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def leader(client: vez.Client) -> str | None:
 
 
 class Killed(BaseException):
-    """In place of a kill: nothing that comes after it is stored, and the descriptor is closed."""
+    """Stands for a kill: nothing is stored after it, and the descriptor is closed."""
 
 
 @pytest.mark.parametrize("stores", range(STORES))
@@ -224,7 +224,7 @@ def _in_thread(ask: Callable[[], vez.Grant]) -> vez.Grant:
 
 @pytest.fixture
 def blocked(home: Path, client: vez.Client) -> Iterator[Callable[[str], int]]:
-    """Somebody who stands still in the doorway of a file."""
+    """A process that was stopped in the doorway of a file."""
     taken: list[int] = []
 
     def one(name: str) -> int:

@@ -170,7 +170,7 @@ class LocalEngine(Engine):
         self, waiting: Waiting, holder: Owner | None, seconds: float | None, deadline: float | None,
         progress: Progress | None,
     ) -> None:  # fmt: skip
-        """The same for a task."""
+        """Async version of `_wait`."""
         try:
             certain = holder is None or self.before_waiting(waiting, holder)
             while True:

@@ -148,7 +148,7 @@ class ProcessConformance:
         paused.signal(signal.SIGSTOP)
         assert holder.ask("release", "x") == "released"
         assert last.silent()
-        assert client.break_lock("x", "it stands still") is not None
+        assert client.break_lock("x", "it is stopped") is not None
         assert last.hear().startswith("got")
         paused.signal(signal.SIGCONT)
         assert paused.hear() == "error OwnershipLost"

@@ -63,7 +63,7 @@ class FileEngine(LocalEngine):
         self._ears: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopEar] = WeakKeyDictionary()
         self._unclosed = finalize(self, _close, self._files, self.directory, handles.generation)
         self._unclosed.atexit = False
-        self.generation = handles.generation  # last: whoever sees it may use the rest
+        self.generation = handles.generation  # last: a thread that sees it may use the rest
 
     def file(self, kind: str, name: str) -> TicketFile:
         """The file of a name; opened at the first use."""

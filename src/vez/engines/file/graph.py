@@ -66,7 +66,7 @@ class Graph:
         finally:
             handles.close_handle(handle)
         names = " and ".join(repr(holding.request.name) for holding in held)
-        mine = f"process {handles.pid} (the one who asked) holds {names} and waits for {file.name!r}"
+        mine = f"process {handles.pid} (the caller) holds {names} and waits for {file.name!r}"
         raise Deadlock(
             f"waiting for {file.name!r} would close a cycle, which ends only if one of its waits does: "
             f"{'; '.join((mine, *stuck.links))}",

@@ -74,7 +74,7 @@ class LockTicket(Waiter, FileHolding):
         if self.state == HELD:
             self.inside, self.bell = True, bell
             return True
-        # Only now do we look: whoever leaves after we have seen it sees the link, and rings.
+        # Checked only now: a request that leaves after we have seen it alive sees the link, and rings.
         if tail:
             near = self._link(tail - 1)  # the likeliest to stand in the way
             if near >= low:

@@ -37,7 +37,7 @@ class Permit(Waiter, FileHolding):
             return False
         self.bell = bell or (wait.open() if wait else None)
         self.draw(self.bell, WAITING, upcoming)
-        # Only now do we look: whoever leaves after we have seen it sees us wait, and rings.
+        # Checked only now: a request that leaves after we have seen it alive sees us wait, and rings.
         if not self._blocked(low, upcoming):
             file.map[self.offset + STATE_IN_SLOT] = self.state = HELD
             self.inside = True

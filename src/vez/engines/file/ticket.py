@@ -112,7 +112,7 @@ class Ticket:
         return self.token
 
     def ring_next(self) -> None:
-        """Wake whoever may be granted now that we have left."""
+        """Wake the waiters that may be granted now that we have left."""
         raise NotImplementedError
 
     # Clean-up
@@ -121,8 +121,8 @@ class Ticket:
         """Leave the queue, or release what is held, and wake the next. Calling it twice is harmless, and what an
         interrupt has cut short is completed by the next call, the finaliser's at the latest.
 
-        Whoever linked itself to us before we unlock saw our byte locked, so the link is visible after; whoever comes
-        later sees the byte free. The slot is given up last, so that nobody can have taken it, and the link with it,
+        A waiter that links itself to us before we unlock saw our byte locked, so we see the link after; a later one
+        sees the byte free. The slot is given up last, so that no other request can take it, and the link with it,
         before we have read it."""
         if self.state == FREE or self.generation != handles.generation:
             return

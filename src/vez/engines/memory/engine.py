@@ -67,7 +67,7 @@ class MemoryEngine(LocalEngine):
                 stuck = _stuck(waiting, owner, frozenset())
                 if stuck is not None and stuck.closes:
                     names = " and ".join(repr(h.request.name) for h in held)
-                    mine = f"this owner holds {names} and waits for {waiting.request.name!r}"
+                    mine = f"the caller holds {names} and waits for {waiting.request.name!r}"
                     raise Deadlock(
                         f"waiting for {waiting.request.name!r} would close a cycle, which ends only if one of its "
                         f"waits does: {'; '.join((mine, *stuck.links))}",
