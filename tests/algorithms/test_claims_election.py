@@ -12,7 +12,7 @@ import pytest
 from tests.runs import trace_of
 from vez.algorithms import find
 from vez.algorithms.election.chang_roberts import ExtremaFinding
-from vez.core.trace import Elected, Trace
+from vez.core.trace import Elected, Started, Trace
 from vez.properties import Status, judge
 from vez.sim import Run, Scenario, simulate
 from vez.sim.scenario import Crash, Detector, Elect, Nemesis, Network, Partition, Suspicion
@@ -88,7 +88,8 @@ def test_chang_roberts_without_crashes_is_the_algorithm_of_the_paper() -> None:
         paper, product = (simulate(scenario, algorithm).trace for algorithm in (ExtremaFinding, find("chang-roberts")))
         assert paper is not None
         assert product is not None
-        assert list(paper) == list(product)
+        events = [[event for event in trace if not isinstance(event, Started)] for trace in (paper, product)]
+        assert events[0] == events[1]  # `Started` lists the fields, which differ
 
 
 @pytest.mark.parametrize("victim", range(1, 7))
