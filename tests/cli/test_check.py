@@ -96,7 +96,7 @@ def test_ctrl_c_among_the_loops_keeps_what_the_search_has_found(
     assert (code, found["complete"], found["stopped"]) == (130, False, "by Ctrl-C")
     assert found["properties"]["exclusion"]["status"] == "holds"
     assert found["properties"]["starvation_freedom"]["status"] == "undecided"
-    assert "before the endless ones" in found["properties"]["starvation_freedom"]["evidence"]
+    assert "before endless runs" in found["properties"]["starvation_freedom"]["evidence"]
 
 
 @pytest.mark.parametrize(
@@ -106,14 +106,14 @@ def test_ctrl_c_among_the_loops_keeps_what_the_search_has_found(
         (["check", "bully", "--without", "fifo"], 64, "does not assume fifo"),
         (["check", "bully", "--without", "unique_ids"], 64, "cannot be turned off"),
         (["check", "bully", "--without", "luck"], 64, "unknown assumption"),
-        (["check", "bully", "--property", "exclusion"], 64, "is no algorithm for exclusion"),
+        (["check", "bully", "--property", "exclusion"], 64, "bully has no property exclusion"),
         (["check", "token-ring", "--property", "request_order", "--requests", "forever"], 64, "--requests 2"),
         (["check", "bully", "--recoveries", "1"], 64, "nobody crashes"),
         (["check", "lamport", "--requests", "often"], 64, "expected a number or `forever`"),
         (["check", "lamport", "--bound", "clack=3"], 64, "clock"),
         (["check", "lamport", "--bound", "clock=much"], 64, "expected a whole number"),
-        (["check", "lamport", "--bound", "clock=-1"], 64, "no process can even start"),
-        (["check", "majority", "--bound", "state=3"], 64, "holds 'FOLLOWER', not a number"),
+        (["check", "lamport", "--bound", "clock=-1"], 64, "the initial state is already beyond the bounds"),
+        (["check", "majority", "--bound", "state=3"], 64, "holds 'FOLLOWER', which is not a number"),
         (["check", "coordinator", "--bound", "queue=3"], 64, "or queue.0, the first value in it"),
         (["check", "coordinator", "--bound", "queue.x=3"], 64, "expected the place of a value"),
         (["check", "coordinator", "--amnesia"], 64, "no effect without --recoveries"),

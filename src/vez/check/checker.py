@@ -1,4 +1,4 @@
-"""Checker: one question, all verdicts: explore, judge, and turn what is broken into a run to look at."""
+"""Checker: explore all states, judge the properties, and show a run for each that is broken."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from vez.properties.verdict import Status, Verdict
 from vez.sim.scenario import Expect, Scenario
 
 ON_REQUEST = (Property.BOUNDED_WAITING, Property.REQUEST_ORDER)
-"""Their observers multiply the states, so they are judged when they are asked for."""
+"""Judged only on request, because their observers multiply the number of states."""
 
 ROLES = {"mutex": tuple(mutex.JUDGES), "election": tuple(election.JUDGES), "other": ()}
 
@@ -39,12 +39,12 @@ class Counterexample(msgspec.Struct, frozen=True):
 
     @property
     def steps(self) -> int:
-        """How many steps the run has, its loop counted once."""
+        """Number of steps of the run; a loop counts once."""
         return len([step for step in self.path.steps if step.kind != "advance"])
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """What the checker says."""
+    """The result of a check."""
 
     algorithm: str
     configuration: str
@@ -61,7 +61,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def broken(self) -> tuple[str, ...]:
-        """The properties that do not hold."""
+        """Names of the broken properties."""
         return tuple(verdict.name for verdict in self.verdicts if verdict.status is Status.BROKEN)
 
 
@@ -74,7 +74,7 @@ def properties_of(configuration: Configuration, asked: tuple[str, ...] = ()) -> 
         if key not in set(Property):
             raise UnknownName("property", name, role)
         if Property(key) not in role:
-            raise Misuse(f"{configuration.algorithm.name} is no algorithm for {key}", hint=f"known: {', '.join(role)}")
+            raise Misuse(f"{configuration.algorithm.name} has no property {key}", hint=f"known: {', '.join(role)}")
         names.append(Property(key))
     guarantees = configuration.algorithm.guarantees
     defaults = [name for name in role if name not in ON_REQUEST and (name not in KINDS or name in guarantees)]
@@ -94,7 +94,7 @@ def check(
     no_return: bool = True,
     workers: int = 0,
 ) -> Report:
-    """Explore a configuration and judge it. `no_return`: look for the points of no return too, which takes longer."""
+    """Explore a configuration and judge it. `no_return`: also find the step from which every run fails."""
     names = properties_of(configuration, properties)
     observed = tuple(name for name in names if name in KINDS)
     bound = getattr(configuration.algorithm, "bypass_bound", None)
@@ -104,7 +104,7 @@ def check(
         model, names, limits=limits, watch=watch, first=first, reduce=reduce, symmetry=symmetry, workers=workers
     ).run()
     if not search.packed.store.count:
-        raise Misuse("no process can even start within the bounds", hint="allow larger values with --bound")
+        raise Misuse("the initial state is already beyond the bounds", hint="allow larger values with --bound")
     liveness = Liveness(search)
     verdicts, examples, stopped = [], {}, search.stopped
     for name in names:
@@ -171,7 +171,7 @@ def _unbroken(search: Search, liveness: Liveness, name: Property) -> Verdict:
         words = "a run may go on for ever, and fair cycles need the whole graph: check without reduction"
         return Verdict(name=name, status=Status.NOT_JUDGED, evidence=words)
     if name in LIVENESS and liveness.given_up:
-        words = f"no run ends so in all {count:,} states; stopped {INTERRUPTED} before the endless ones were looked at"
+        words = f"no run ends this way in all {count:,} states; stopped {INTERRUPTED} before endless runs were examined"
         return Verdict(name=name, status=Status.UNDECIDED, evidence=words)
     if search.complete and not liveness.given_up and liveness.stands_still:
         words = (
@@ -245,14 +245,14 @@ def _counterexample(
 
 
 def _laps(model: Model, path: Path) -> int:
-    """How often a replay goes round: where others get in, so often that being overtaken is no accident any more."""
+    """Number of times that a replay repeats the loop: often enough for the judge to call it starvation."""
     loop = path.steps[path.loop :] if path.loop is not None else ()
     entries = any(seen[0] == "enter" for step in loop for seen in step.transition.visible)
     return 2 * model.n + 3 if entries else 2
 
 
 def _way_to(search: Search, state: int) -> list[int]:
-    """A shortest way from an initial state, by the parents."""
+    """A shortest path from an initial state to this one."""
     way, parents = [state], search.packed.store.parents
     while int(parents[way[-1]]) != way[-1]:
         way.append(int(parents[way[-1]]))

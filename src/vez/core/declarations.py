@@ -1,4 +1,4 @@
-"""Declarations: what a class of processes says of itself is checked when it is defined."""
+"""Declarations: topology, guarantees and assumptions are checked when the class is defined."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vez.errors import BadDeclaration, article
 
 
 def check_declarations(cls: Any) -> None:
-    """Refuse a topology that is none, and guarantees and assumptions that nobody knows, when the class is defined."""
+    """Refuse an unknown topology, guarantee or assumption when the class is defined."""
     if not (isinstance(cls.topology, type) and issubclass(cls.topology, Topology)):
         near = [kind.__name__ for kind in TOPOLOGIES.values() if kind.name == cls.topology]
         raise BadDeclaration(

@@ -58,7 +58,7 @@ def check_fields(cls: type, what: str) -> bool:
 
 
 def _check_attributes(cls: type, what: str) -> None:
-    """A value without an annotation belongs to the class: all processes of all runs would share it."""
+    """Refuse a mutable class attribute: all processes of all runs would share it."""
     for name, value in vars(cls).items():
         kind = next((kind for kind in _INSTEAD if isinstance(value, kind)), None)
         if kind is not None and not name.startswith("__"):
@@ -70,7 +70,7 @@ def _check_attributes(cls: type, what: str) -> None:
 
 @cache
 def check_defaults(cls: type[msgspec.Struct], what: str) -> None:
-    """Every field of a process has a default: it is made anew after a crash, with nobody to fill it in."""
+    """Refuse a field without a default: a process is created anew after a crash, with defaults only."""
     for field in msgspec.structs.fields(cls):
         if field.required:
             raise BadDeclaration(
@@ -97,7 +97,7 @@ def mutable_part(hint: Any) -> Any:
 
 
 def is_immutable(value: object) -> bool:
-    """Whether a value, looked at all the way down, can never change in place."""
+    """True if a value and everything inside it is immutable."""
     if isinstance(value, (*SCALARS, Enum)):
         return True
     if isinstance(value, tuple | frozenset):

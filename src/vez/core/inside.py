@@ -97,7 +97,7 @@ def build(kind: type[Process], kept: tuple[Value, ...], forgettable: tuple[Value
 
 @lru_cache(maxsize=1024)
 def _pattern(kind: type[Process], kept: tuple[Value, ...], forgettable: tuple[Value, ...]) -> Process:
-    """Many processes are in one state: it is made once, copied, and never run."""
+    """A process in that state, cached; callers copy it and never run it."""
     durable, volatile = _names(kind)
     process = kind()
     for name, value in chain(zip(durable, kept, strict=False), zip(volatile, forgettable, strict=False)):
@@ -123,7 +123,7 @@ def _getters(kind: type[Process]) -> tuple[Callable[[Process], tuple[Value, ...]
 
 
 def _getter(names: tuple[str, ...]) -> Callable[[Process], tuple[Value, ...]]:
-    """Read so many fields at once; `attrgetter` gives a tuple only for two or more."""
+    """A function that reads these fields as a tuple; `attrgetter` returns a tuple only for two or more."""
     if len(names) > 1:
         return attrgetter(*names)
     return lambda process: tuple(getattr(process, name) for name in names)

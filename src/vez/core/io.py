@@ -45,7 +45,7 @@ class Io(Protocol):
         """The process to the right of another one. In a ring, this opens the way past a dead neighbour."""
 
     def send(self, to: int, message: Message) -> None:
-        """Send one message. To oneself it is delivered too, but never counted."""
+        """Send one message. A message to oneself is delivered too, but not counted."""
 
     def broadcast(self, message: Message) -> None:
         """Send to every peer, in ascending order."""
@@ -54,10 +54,10 @@ class Io(Protocol):
         """Call `on_timer_<name>` later. A timer of the same name that still runs is replaced."""
 
     def cancel_timer(self, name: str) -> None:
-        """Forget a timer; nothing happens if it is not running."""
+        """Cancel a timer. Does nothing if it is not running."""
 
     def choose(self, options: Sequence[T]) -> T:
-        """One of the options: seeded in the simulator, every one of them in the checker."""
+        """Choose one option: drawn from the seed in the simulator, every one in the checker."""
 
     def enter(self, token: int | None = None) -> None:
         """Say that this process is inside now. The harness decides for how long, then calls `on_done`.

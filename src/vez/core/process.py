@@ -81,22 +81,22 @@ class Process(msgspec.Struct, eq=False, gc=False, kw_only=True):
         return 2
 
     def on_start(self, io: Io) -> None:
-        """Nothing, unless the algorithm says otherwise."""
+        """Called once, before anything else. Does nothing by default."""
 
     def on_recover(self, io: Io) -> None:
         """After a crash: only durable fields and parameters are as they were."""
         self.on_start(io)
 
     def longest_delay_ms(self) -> float | None:
-        """How long a message may take for the algorithm's timers to be proof; None where nothing rests on it."""
+        """Largest message delay (ms) that the timers tolerate; None if no timer depends on it."""
         return None
 
     def status(self) -> str:
-        """A few words on the state, noted over the lifeline in pictures; empty for none."""
+        """The state in a few words, shown at the lifeline in pictures; empty to show nothing."""
         return ""
 
     def view(self) -> View | None:
-        """What a picture of the network shows beyond that: who still competes, where edges point; None for nothing."""
+        """What pictures of the network show in addition: who still competes, where edges point; None: nothing."""
         return None
 
 
@@ -115,7 +115,7 @@ class Mutex(Process):
 
     @classmethod
     def contenders(cls, ids: tuple[int, ...]) -> tuple[int, ...]:
-        """Those who want in when the scenario does not say who."""
+        """The processes that want in if the scenario does not name any."""
         return ids
 
     def on_want(self, io: Io) -> None:
@@ -144,7 +144,7 @@ class Election(Process):
 
     role = "election"
     best_wins: ClassVar[bool] = False
-    """Whether the leader is promised to be the live process with the largest identifier."""
+    """True if the leader is promised to be the live process with the largest identifier."""
 
     def on_elect(self, io: Io) -> None:
         """The application asks for an election."""

@@ -14,7 +14,7 @@ from vez.errors import Misuse, ProtocolBug
 
 
 class Topology:
-    """The base: identifiers in standing order, and what every process may ask."""
+    """Base class: the identifiers in the order of the ring, and what a process can ask about the others."""
 
     name: ClassVar[str] = ""
     need: ClassVar[str] = "channels in both directions"
@@ -31,19 +31,19 @@ class Topology:
             raise Misuse(f"identifiers must be unique, found {twice} more than once")
 
     def neighbours(self, process: int) -> tuple[int, ...]:
-        """Those to whom the process has a channel, ascending."""
+        """The processes to which this one has a channel, ascending."""
         raise NotImplementedError  # pragma: no cover - every topology below says
 
     def peers(self, process: int) -> tuple[int, ...]:
-        """All others, ascending."""
+        """All other processes, ascending."""
         return tuple(sorted(other for other in self.ids if other != process))
 
     def right(self, process: int) -> int:
-        """The next in standing order, the last wrapping to the first."""
+        """The next process in the order of the identifiers given; after the last comes the first."""
         return self.ids[(self._index[process] + 1) % len(self.ids)]
 
     def left(self, process: int) -> int:
-        """The previous in standing order."""
+        """The previous process in that order."""
         return self.ids[self._index[process] - 1]
 
     def after(self, process: int, skipped: int) -> int:
@@ -52,15 +52,15 @@ class Topology:
 
     @property
     def hub(self) -> int:
-        """The first in standing order."""
+        """The first process in that order."""
         return self.ids[0]
 
     def has_process(self, process: int) -> bool:
-        """Whether there is a process with this identifier."""
+        """True if there is a process with this identifier."""
         return process in self._index
 
     def has_channel(self, process: int, other: int) -> bool:
-        """Whether a message from one to the other can be sent at all."""
+        """True if a message from one to the other can be sent at all."""
         return other in self.neighbours(process)
 
     @classmethod

@@ -224,7 +224,7 @@ End = Literal["quiet", "finished", "time", "events", "interrupted"]
 
 
 class Header(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What one must know to read the events."""
+    """Facts about the run that judges and pictures need beside the events."""
 
     vez_trace: int
     algorithm: str

@@ -120,7 +120,7 @@ def _upgraded(events: list[Any], where: str) -> Iterator[AnyEvent]:
 
 
 def _check_depth(event: AnyEvent) -> None:
-    """Labels, pictures and JSON walk through a message's fields; those that no walk comes out of are refused."""
+    """Refuse values that are nested so deeply that labels, pictures or JSON could not process them."""
     if not isinstance(event, Sent | Started | Stored):
         return
     level: list[Any] = [*event.fields.values(), *(event.parameters.values() if isinstance(event, Started) else ())]
@@ -137,7 +137,7 @@ def _check_depth(event: AnyEvent) -> None:
 
 
 def _check(trace: Trace, where: str) -> None:
-    """Events speak of known processes and messages, and time does not run backwards."""
+    """Refuse events of unknown processes or messages, and time that runs backwards."""
     known, sent, at = set(trace.header.ids), set[MessageId](), 0
     if not known:
         raise BadData(f"{where}, line 1: a run has at least one process", hint=_HINT)

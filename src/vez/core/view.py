@@ -9,7 +9,7 @@ class View(msgspec.Struct, frozen=True, omit_defaults=True):
     """The part of the state that a picture of the network shows. Nothing else may depend on it."""
 
     active: bool | None = None
-    """Whether the process still competes, or only passes messages on; None where that means nothing."""
+    """True if the process still competes, False if it only passes messages on; None if not applicable."""
 
     points_to: tuple[int, ...] = ()
     """Neighbours to whom the edge points, as far as this process knows."""

@@ -27,7 +27,7 @@ def voting_set(me: int, ids: tuple[int, ...], given: VotingSets = ()) -> tuple[i
 
 
 def _check(place: int, members: list[int], given: VotingSets) -> None:
-    """The given set is one of N, has known members, and meets every other one."""
+    """Refuse a wrong number of sets, an unknown member, and a set that shares no member with another."""
     if len(given) != len(members):
         raise Misuse(f"{len(given)} voting sets for {len(members)} processes", hint="give one for each process")
     mine = set(given[place])

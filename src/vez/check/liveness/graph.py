@@ -23,7 +23,7 @@ Mask = Any
 
 
 class Graph:
-    """Steps as arrays: from, to, and the class of fairness (-1 for what need not happen)."""
+    """The steps as arrays: source state, target state and class of fairness (-1: need not happen)."""
 
     def __init__(self, source: Any, target: Any, fair: Any, size: int) -> None:
         self.source, self.target, self.fair = source, target, fair
@@ -31,7 +31,7 @@ class Graph:
 
     @classmethod
     def of(cls, search: Search) -> Graph:
-        """Expand every state once more, this time keeping the steps."""
+        """Build the graph: expand every state again and keep the steps."""
         store, overlap = search.packed.store, Overlap(search.workers)
         parts: list[tuple[Numbers, Numbers, Numbers]] = []
         count, store.settle = store.count, overlap.settle
@@ -55,14 +55,14 @@ class Graph:
         return cls(source, target, fair, count)
 
     def restricted(self, states: Mask, steps: Mask | None = None) -> Graph:
-        """The steps between some of the states."""
+        """The steps whose both ends are among the given states."""
         keep = states[self.source] & states[self.target]
         if steps is not None:
             keep &= steps
         return Graph(self.source[keep], self.target[keep], self.fair[keep], self.size)
 
     def core(self) -> Graph:
-        """Without the states that lie on no cycle and between no two: those nothing leads to, or from."""
+        """The graph without states that no step enters or no step leaves; all cycles stay."""
         graph = self
         while True:
             into, out = np.zeros(self.size, dtype=bool), np.zeros(self.size, dtype=bool)
@@ -122,7 +122,7 @@ def _tarjan(first: Sequence[int], target: Sequence[int]) -> Iterator[list[int]]:
 
 
 class Fairness:
-    """Which cycles a fair run may stay in for ever."""
+    """Finds the cycles in which a fair run can stay for ever."""
 
     def __init__(self, graph: Graph) -> None:
         """`graph` has all steps: a class that is enabled in a state has a step from it."""
@@ -139,12 +139,12 @@ class Fairness:
         return set(self._enabled[self._first[state] : self._first[state + 1]].tolist())
 
     def counts(self, states: Numbers) -> Numbers:
-        """In how many of some states each class is enabled."""
+        """For each class, the number of these states in which it is enabled."""
         chosen = _mask(states, self.graph.size)[self._states]
         return np.bincount(self._enabled[chosen], minlength=self.classes)
 
     def fair_components(self, inside: Graph) -> list[list[int]]:
-        """The components of a part of the graph in which a run may stay and be fair.
+        """The components of `inside` in which a fair run can stay for ever.
 
         Every class must be disabled somewhere in it or happen in it. If a part of a component is fair then
         so is the whole, hence only whole components are looked at.
@@ -166,7 +166,7 @@ class Fairness:
         return [states for states, unfair in zip(components, starved.any(axis=1), strict=True) if not unfair]
 
     def lasso(self, inside: Graph, component: list[int], through: int) -> list[int]:
-        """A fair closed walk in a component: it begins and ends in `through`."""
+        """A fair cycle in a component that begins and ends in `through`."""
         members = np.array(component)
         core = inside.restricted(_mask(members, inside.size))
         follow = _Follow(core)
@@ -191,7 +191,7 @@ class Fairness:
 
 
 class _Follow:
-    """The successors of a state, found when they are asked for: a component may have millions."""
+    """Successors of a state, computed on request: a component may have millions of states."""
 
     def __init__(self, graph: Graph) -> None:
         order = np.argsort(graph.source, kind="stable")
@@ -204,7 +204,7 @@ class _Follow:
 
 
 def _takes(walk: list[int], source: Any, target: Any, size: int) -> bool:
-    """Whether a walk takes one of some steps."""
+    """True if a walk contains one of these steps."""
     steps = np.unique(source.astype(np.int64) * size + target)
     taken = np.array([before * size + after for before, after in pairwise(walk)], dtype=np.int64)
     return bool(np.isin(taken, steps).any())

@@ -1,4 +1,4 @@
-"""Liveness: what some day must happen, and the runs in which it does not.
+"""Liveness: properties that say that something happens eventually, and the runs in which it does not.
 
 A run breaks such a property by ending (nothing must happen any more) or by going round in a cycle that is
 fair. Both are found in the whole graph, never by luck: see `graph`.
@@ -35,14 +35,14 @@ class Failure(msgspec.Struct, frozen=True):
 
 
 class Liveness:
-    """The judge of a finished search."""
+    """Judges the liveness properties after a search."""
 
     def __init__(self, search: Search) -> None:
         self.search = search
         self.model = search.model
         self.packed = search.packed
         self.given_up = False
-        """Whether endless runs are no longer looked for: somebody has lost patience."""
+        """True if the search for endless runs was interrupted."""
         self._graph: Graph | None = None
         self._fairness: Fairness | None = None
         self._everything: list[list[int]] | None = None
@@ -50,7 +50,7 @@ class Liveness:
 
     @property
     def graph(self) -> Graph:
-        """All steps; built when first asked for."""
+        """All steps; built on first use."""
         if self._graph is None:
             self._graph = Graph.of(self.search)
         return self._graph
@@ -63,7 +63,7 @@ class Liveness:
 
     @property
     def may_be_endless(self) -> bool:
-        """Whether the reduced graph has a cycle; if it has none, neither has the whole graph."""
+        """True if the reduced graph has a cycle; if it has none, neither has the whole graph."""
         if not self.search.cyclic:
             return False
         source, target = (np.concatenate([part[end] for part in self.search.followed]) for end in (0, 1))
@@ -72,7 +72,7 @@ class Liveness:
 
     @property
     def stands_still(self) -> bool:
-        """Whether messages may go round for ever while a timer runs. Time passes only when none is under way, so what
+        """True if messages may go round for ever while a timer runs. Time passes only when none is under way, so what
         the timer would do was never seen, though it must happen some day."""
         if self._stands_still is None:
             self._stands_still = self.search.cyclic and self._has_standstill()
@@ -111,7 +111,7 @@ class Liveness:
         return loop
 
     def failing_end(self, name: Property) -> int | None:
-        """The first state in which a run may end and breaks the property."""
+        """The first state in which a run may end such that the property is broken; None if there is none."""
         ends = self.search.end_states()
         if name in (Property.DEADLOCK_FREEDOM, Property.STARVATION_FREEDOM):
             failing = ends[self._waiting_mask()[ends]]
@@ -119,7 +119,7 @@ class Liveness:
         return next((state for state in ends.tolist() if self.fails_at_end(name, state)), None)
 
     def fails_at_end(self, name: Property, state: int) -> bool:
-        """Whether a run that ends in this state breaks the property."""
+        """True if a run that ends in this state breaks the property."""
         locals_ = self._locals(state)
         live = {p: local for p, local in zip(self.model.ids, locals_, strict=True) if local.alive}
         if name in (Property.DEADLOCK_FREEDOM, Property.STARVATION_FREEDOM):
@@ -136,7 +136,7 @@ class Liveness:
         return any(leader not in live or (best is not None and leader != best) for leader in named)
 
     def point_of_no_return(self, states: list[int], bad: Mask) -> int | None:
-        """How many steps of a run until no continuation is good any more."""
+        """The number of steps after which every continuation of the run fails; None if there is always a good one."""
         graph = self.graph
         good_ends = np.zeros(graph.size, dtype=bool)
         good_ends[self.search.end_states()] = True
@@ -149,7 +149,7 @@ class Liveness:
         return next((place for place, state in enumerate(states) if not good[state]), None)
 
     def bad_states(self, name: Property, failure: Failure) -> Mask:
-        """The states in which a run fails if it ends, or stays, there."""
+        """The states in which a run fails if it ends there or stays there."""
         bad = np.zeros(self.search.packed.store.count, dtype=bool)
         ends = self.search.end_states()
         if name in (Property.DEADLOCK_FREEDOM, Property.STARVATION_FREEDOM):
@@ -186,7 +186,7 @@ class Liveness:
         return Failure(first[0], tuple(walk))
 
     def _loop_through(self, name: Property) -> Failure | None:
-        """A fair cycle on which all live processes do not name one good leader."""
+        """A fair cycle with a state in which the live processes do not agree on a valid leader."""
         if self._everything is None:
             self._everything = self.fairness.fair_components(self.graph)
         for component in sorted(self._everything, key=lambda component: component[0]):
@@ -215,7 +215,7 @@ class Liveness:
         return mask if any_of else ~mask
 
     def _steps_without_entry(self) -> Mask:
-        """The steps in which nobody gets in: no process is inside after one who was not before."""
+        """The steps in which no process enters."""
         graph, store = self.graph, self.packed.store
         words = store.slice(0, store.count)
         entry = np.zeros(len(graph.source), dtype=bool)

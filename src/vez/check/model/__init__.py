@@ -1,1 +1,1 @@
-"""What is explored: processes as finite machines, the steps of the model, and runs as scenarios."""
+"""The model that is explored: processes as finite machines, the steps, and runs as scenarios."""

@@ -23,7 +23,7 @@ Known = tuple[int, ...]
 
 
 class Stamped(NamedTuple):
-    """A message and what its sender knew."""
+    """A message with the requests that its sender knew of."""
 
     message: Message
     known: Known
@@ -35,7 +35,7 @@ def bare(message: Message | Stamped) -> Message:
 
 
 class CausalMachine(Machine):
-    """Processes that remember, and messages that say, which requests happened before."""
+    """A machine whose processes and messages carry which requests happened before."""
 
     def __init__(self, configuration: Configuration) -> None:
         if FOREVER in configuration.requests.values():
@@ -64,7 +64,7 @@ class CausalMachine(Machine):
         return tuple(_stamped(outcome, known) for outcome in outcomes)
 
     def _reaction(self, process: int, local: Local, event: Event) -> tuple[Transition, ...]:
-        """What the handler does, which does not depend on what is known."""
+        """The outcomes of the handler, which do not depend on what is known; cached."""
         key = identity((process, local, event))
         found = self._reactions.get(key)
         if found is None:

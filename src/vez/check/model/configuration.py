@@ -1,4 +1,4 @@
-"""Configuration: what is explored: who takes part, what they do, and how much may go wrong.
+"""Configuration: which processes take part, what they are asked to do, and how many faults may happen.
 
 It is built on a `Scenario`, which names the algorithm, its processes and its parameters, so that what is
 checked is written down in the same words as what is simulated. The budgets are the checker's own.
@@ -16,7 +16,7 @@ from vez.sim.setup import Setup
 
 DEFAULT_N = 3
 FOREVER = -1
-"""As a number of requests: whoever has left may want in again, without end."""
+"""As a number of requests: no limit."""
 
 BUDGETS = ("crashes", "recoveries", "losses", "duplicates", "mistakes", "withdrawals")
 
@@ -34,7 +34,7 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
     """How often a process may stop waiting. No fault of the world, but counted like one."""
 
     def counts(self) -> tuple[int, ...]:
-        """In the order of `BUDGETS`."""
+        """The counts in the order of `BUDGETS`."""
         return tuple(getattr(self, name) for name in BUDGETS)
 
     def words(self) -> str:
@@ -49,7 +49,7 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Configuration:
-    """One question to the checker, made concrete."""
+    """What the checker explores: processes, requests, faults and bounds."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class Configuration:
             raise Misuse(f"{algorithm.name} is not a mutual exclusion algorithm: nobody waits, so nobody withdraws")
         self.budget = _widen(given, dropped)
         self.amnesia = amnesia or Assumption.STABLE_STORAGE in dropped
-        """A process may also come back without its durable fields."""
+        """A process may also recover without its durable fields."""
         keeps = set(algorithm.assumes) - set(dropped)
         network = scenario.network
         fifo = Assumption.FIFO in keeps if network.fifo is None else network.fifo
@@ -105,14 +105,14 @@ class Configuration:
         """Where time is kept, it stands still while somebody is inside."""
         self.requests = self._requests(scenario, requests)
         self.victims = victims or self._victims(given)
-        """Those who may crash."""
+        """The processes that may crash."""
         for process in victims:
             if process not in self.ids:
                 raise Misuse(f"victims: there is no process {process}", hint=f"processes: {self.ids}")
         self.detector = scenario.detector.kind == "perfect" and hasattr(algorithm, "on_suspect")
 
     def within(self, process: Process) -> bool:
-        """Whether no field has gone beyond its bound."""
+        """True if no field has gone beyond its bound."""
         return all(_number_in(process, field) <= most for field, most in self.bounds.items())
 
     def _requests(self, scenario: Scenario, requests: int) -> dict[int, int]:
@@ -131,13 +131,13 @@ class Configuration:
         return dict.fromkeys(self.ids, 0)
 
     def _victims(self, given: Budget) -> tuple[int, ...]:
-        """The hub alone, where the only crash is that which comes with not relying on it."""
+        """All processes; only the hub if the only reason for a crash is that `hub_stays` was dropped."""
         others = {Assumption.NO_CRASHES, Assumption.NO_RECOVERY, Assumption.STABLE_STORAGE} & set(self.dropped)
         only_hub = Assumption.HUB_STAYS in self.dropped and not others and not given.crashes
         return (self.topology.hub,) if only_hub else self.ids
 
     def words(self) -> str:
-        """The configuration in a line, for verdicts: they hold for it and for nothing else."""
+        """The configuration in one line; verdicts hold for it and for nothing else."""
         role = "request" if issubclass(self.algorithm, Mutex) else "election"
         most = max(self.requests.values(), key=abs, default=0)
         often = "requests without end" if most < 0 else f"{most} {role}{'s' * (most != 1)}"
@@ -157,14 +157,14 @@ class Configuration:
         return ", ".join(parts)
 
     def replayable(self) -> Scenario:
-        """The scenario from which an explicit run starts: nothing happens in it by itself."""
+        """The scenario without requests and faults, to which a replay adds its own."""
         return self.scenario.but(
             detector=Detector(kind="none"), elect=(), want=(), crash=(), suspect=(), message=(), choice=()
         )
 
 
 def _number_in(process: Process, field: str) -> float:
-    """The number that a bounded field holds, or `field.0`, the first value of one that holds several."""
+    """The value of a bounded field; `field.0` is the first value of a field that holds a tuple."""
     name, dot, place = field.partition(".")
     value = getattr(process, name)
     if dot and isinstance(value, tuple):
@@ -174,7 +174,7 @@ def _number_in(process: Process, field: str) -> float:
     if not isinstance(value, int | float):
         first = f", or {name}.0, the first value in it" if isinstance(value, tuple) else ""
         raise Misuse(
-            f"{field} of {type(process).name} holds {value!r}, not a number, so that it has no bound",
+            f"{field} of {type(process).name} holds {value!r}, which is not a number and cannot be bounded",
             hint=f"bound a field that counts{first}",
         )
     return value
@@ -203,7 +203,7 @@ def _assumptions(algorithm: type[Process], without: tuple[str, ...]) -> tuple[As
 
 
 def _widen(budget: Budget, dropped: tuple[Assumption, ...]) -> Budget:
-    """Dropping an assumption allows one fault of its kind, where no larger budget is given."""
+    """Allow one fault for each dropped assumption, unless the budget allows more."""
     change: dict[str, int] = {}
     if Assumption.RELIABLE in dropped and not budget.losses and not budget.duplicates:
         change |= {"losses": 1, "duplicates": 1}

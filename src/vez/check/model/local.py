@@ -21,11 +21,11 @@ from vez.sim.blame import blame_handler
 IDLE, WAITING, INSIDE, WITHDRAWN = 0, 1, 2, 3
 """Phases. WITHDRAWN: the application no longer waits, but the request stays, and the process may be let in."""
 MAX_BRANCHES = 10_000
-"""Outcomes of one handler; a handler that chooses more often would not end in our lifetime."""
+"""Largest number of outcomes of one handler; one that chooses more often cannot be explored."""
 
 
 class Local(NamedTuple):
-    """All that one process and the application above it remember."""
+    """State of one process and of the application that uses it."""
 
     fields: tuple[Any, ...]
     alive: bool
@@ -49,7 +49,7 @@ what is built on it have the number of the message in its place."""
 
 
 class Transition(NamedTuple):
-    """What an event did to a process, and what the process did to the world."""
+    """Outcome of an event: the new local state and the effects."""
 
     local: Local
     sends: tuple[tuple[int, Any], ...] = ()  # to whom, and a Message, or a Stamped one
@@ -62,13 +62,13 @@ class Transition(NamedTuple):
 
 
 class Machine:
-    """The processes of a configuration, each as its own function from states and events to outcomes."""
+    """The processes of a configuration as functions: local state and event → outcomes."""
 
     def __init__(self, configuration: Configuration) -> None:
         self.configuration = configuration
         self.algorithm: Any = configuration.algorithm
         self.cut = False
-        """Whether something was not followed because a field went beyond its bound."""
+        """True if something was not followed because a field went beyond its bound."""
         self._names = self.algorithm.__struct_fields__
         self._keeps = set(marked(self.algorithm, DURABLE)) | set(marked(self.algorithm, PARAMETER))
         self._handlers = handlers_of(configuration.algorithm)
@@ -76,13 +76,13 @@ class Machine:
         self._fresh = {p: self._snapshot(configuration.setup.process(p)) for p in configuration.ids}
 
     def initial(self, process: int) -> tuple[Transition, ...]:
-        """The process after `on_start`, for every choice in it."""
+        """The outcomes of `on_start`, one for each way to choose."""
         left = self.configuration.requests[process]
         blank = Local(self._fresh[process], True, left, IDLE, None, None, (), (), ())
         return self._run(process, blank, self.algorithm.on_start)
 
     def react(self, process: int, local: Local, event: Event) -> tuple[Transition, ...]:
-        """Every outcome of an event; more than one where the handler chooses."""
+        """The outcomes of an event; more than one if the handler chooses."""
         kind = event[0]
         if kind == "deliver":
             return self._run(process, local, self._handlers.message(type(event[2])), event[2], event[1])
@@ -116,7 +116,7 @@ class Machine:
         return (Transition(local),) if handler is None else self._run(process, local, handler, peer)
 
     def _dead(self, process: int, local: Local) -> Local:
-        """What is left of a process that crashed: durable fields, if it may come back at all."""
+        """Local state of a crashed process: its durable fields are kept only if it may recover."""
         fields = self._fresh[process]
         if self.configuration.budget.recoveries:
             fields = self._mix(fields, local.fields)

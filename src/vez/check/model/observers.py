@@ -15,7 +15,7 @@ Visible = tuple[Any, ...]
 
 
 class Stay(NamedTuple):
-    """A stay that carries a token, or (process None) the place in the order of a writer that has left."""
+    """A stay with a token. With process None it marks where a writer that has left stood in the order."""
 
     process: int | None
     token: int
@@ -30,7 +30,7 @@ class Fence(NamedTuple):
     broken: bool = False
 
     def after(self, process: int, visible: Visible) -> Fence:
-        """One thing that a process was seen to do."""
+        """The next state after a visible event."""
         if visible[0] == "enter" and visible[1] is not None:
             entered = self._replace(stays=(*self.stays, Stay(process, visible[1], False)))
             return entered._write(len(entered.stays) - 1)
@@ -67,14 +67,14 @@ class Fence(NamedTuple):
 
 
 class Reigns(NamedTuple):
-    """The latest leader and what became of it."""
+    """The latest leader, and how its reign ended."""
 
     leader: int | None = None
     fate: str = ""  # "" while it leads, "other" when it named another, "crash"
     broken: bool = False
 
     def after(self, process: int, visible: Visible) -> Reigns:
-        """One thing that a process was seen to do."""
+        """The next state after a visible event."""
         if visible[0] == "elected" and visible[1] == process:
             taken = self.leader is not None and self.leader != process and self.fate != "crash"
             return Reigns(process, "", self.broken or taken)
@@ -84,14 +84,14 @@ class Reigns(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """Who waits, in the order of wanting, and how many later ones got in meanwhile (bypasses)."""
+    """The waiting processes in the order of their requests, each with its bypasses so far."""
 
     queue: tuple[tuple[int, int], ...] = ()
     worst: int = 0
     broken: bool = False  # whether the worst is too much is for the checker to say, which knows the promise
 
     def after(self, process: int, visible: Visible) -> Waiting:
-        """One thing that a process was seen to do."""
+        """The next state after a visible event."""
         if visible[0] == "want":
             return self._replace(queue=(*self.queue, (process, 0)))
         place = next((place for place, entry in enumerate(self.queue) if entry[0] == process), None)
@@ -104,7 +104,7 @@ class Waiting(NamedTuple):
 
 
 class Order(NamedTuple):
-    """Who waits, with what it knew when it asked; and whom one overtook that knew of its request."""
+    """The waiting processes with what they knew when they asked, and those overtaken by one that knew of them."""
 
     waiting: tuple[tuple[int, tuple[int, ...]], ...] = ()
     overtaken: tuple[int, ...] = ()
@@ -113,7 +113,7 @@ class Order(NamedTuple):
     broken: bool = False
 
     def after(self, process: int, visible: Visible) -> Order:
-        """One thing that a process was seen to do. As the judge has it, only who gets in was overtaken."""
+        """The next state after a visible event. As for the judge, only a process that gets in counts as overtaken."""
         if visible[0] == "want":
             return self._replace(waiting=tuple(sorted((*self.waiting, (process, visible[1])))))
         asked = dict(self.waiting).get(process)
@@ -126,7 +126,7 @@ class Order(NamedTuple):
         return self._replace(waiting=left, overtaken=overtaken, broken=self.broken or (was and visible[0] == "enter"))
 
     def _follows(self, asked: tuple[int, ...], other: int, known: tuple[int, ...]) -> bool:
-        """Whether a request knew of the one that another waits for."""
+        """True if a request was made with knowledge of the request that `other` waits for."""
         place = self.places.index(other)
         return asked[place] >= known[place]
 
@@ -140,7 +140,7 @@ KINDS: dict[Property, type[Fence | Reigns | Waiting | Order]] = {
 
 
 class Watch(Observer):
-    """The observers of some properties, numbered as one."""
+    """The observers of several properties, combined into one with numbered states."""
 
     def __init__(
         self, properties: tuple[Property, ...], bypass_bound: int | None = None, ids: tuple[int, ...] = ()
@@ -163,7 +163,7 @@ class Watch(Observer):
         return tuple(name for name, state in states if state.broken or self._overtaken(state))
 
     def worst_bypasses(self) -> int:
-        """The most bypasses that any request suffered, in all that was explored."""
+        """The largest number of bypasses of any request in the explored states."""
         return max(
             (state.worst for states in self._states for state in states if isinstance(state, Waiting)), default=0
         )

@@ -36,7 +36,7 @@ UNFAITHFUL = (
 
 
 class CannotReplay(VezError):
-    """The two worlds disagree about a run: a handler that is not deterministic, or a bug in vez."""
+    """Checker and simulator disagree about a run: a handler is not deterministic, or vez has a bug."""
 
 
 class Path(msgspec.Struct, frozen=True):
@@ -50,7 +50,7 @@ class Path(msgspec.Struct, frozen=True):
 
     @property
     def states(self) -> tuple[State, ...]:
-        """The states met, one more than there are steps."""
+        """The states of the run; one more than steps."""
         return (self.start, *(step.state for step in self.steps))
 
 
@@ -62,7 +62,7 @@ def walk(model: Model, states: list[State]) -> tuple[Step, ...]:
 
 
 def describe(model: Model, step: Step) -> str:
-    """A step in words."""
+    """A step in words, for people."""
     kind = step.kind
     if kind == "advance":
         return f"{step.detail / 1000:g} ms pass: nothing else can happen"
@@ -134,7 +134,7 @@ class _Wanted(msgspec.Struct):
 
 
 class Replay:
-    """Writes a path down as a scenario."""
+    """Turns a path into a scenario that the simulator replays."""
 
     def __init__(self, model: Model, path: Path, *, laps: int = 2, quiet: bool = False) -> None:
         self.model = model
@@ -162,7 +162,7 @@ class Replay:
                 self._step(step, at)
 
     def scenario(self, title: str = "") -> Scenario:
-        """The run, explicit."""
+        """The scenario of the run, with nothing left to chance."""
         last = self.end + 1
         wants = tuple(want.written(last) for want in self._wants)
         timers = tuple(
@@ -202,7 +202,7 @@ class Replay:
         return run.trace
 
     def _compare(self, trace: Trace) -> None:
-        """The simulator did what the path says, when it says so, and nothing else."""
+        """Raise `CannotReplay` unless the simulator did exactly what the path says."""
         steps = [step for step in self.steps if step.kind != "advance"]
         algorithm = self.model.configuration.algorithm
         unheard = {word for word in ("suspect", "trust") if not hasattr(algorithm, f"on_{word}")}  # leave no event
@@ -278,7 +278,7 @@ class Replay:
                     want.withdrawn = at
 
     def _arrive(self, step: Step, at: int) -> None:
-        """The oldest of equal messages; which one it is cannot be told."""
+        """Take the oldest of equal messages: they cannot be told apart."""
         channel = step.other * self.model.n + step.process
         flying = next(one for one in self._flying[channel] if one.message == step.message and not one.done)
         if step.kind == "lose":

@@ -64,21 +64,21 @@ class Model:
         self._memo: dict[tuple[int, int, Event], tuple[Transition, ...]] = {}
 
     def local_number(self, local: Local) -> int:
-        """The number of a local state, the same for equal ones."""
+        """The number of a local state; equal states have the same number."""
         number = self._local_numbers.setdefault(identity(local), len(self.locals))
         if number == len(self.locals):
             self.locals.append(local)
         return number
 
     def message_number(self, message: Any) -> int:
-        """The number of a message, the same for equal ones."""
+        """The number of a message; equal messages have the same number."""
         number = self._message_numbers.setdefault(identity(message), len(self.messages))
         if number == len(self.messages):
             self.messages.append(message)
         return number
 
     def react(self, place: int, local: int, event: Event) -> tuple[Transition, ...]:
-        """The outcomes of an event at a process, remembered."""
+        """The outcomes of an event at a process; cached."""
         key = (place, local, event)
         found = self._memo.get(key)
         if found is None:
@@ -94,11 +94,11 @@ class Model:
         return (*content, number) if self.fifo else tuple(sorted((*content, number)))
 
     def initial(self) -> list[State]:
-        """After everybody's `on_start`."""
+        """The initial states: after `on_start` of every process."""
         return list(dict.fromkeys(state for state, _ in self.starts()))
 
     def starts(self) -> list[tuple[State, tuple[Transition, ...]]]:
-        """The initial states, each with what everybody did at the start."""
+        """The initial states, each with the outcome of `on_start` of every process."""
         empty = State((), ((),) * (self.n * self.n), self.configuration.budget.counts())
         found: list[tuple[State, tuple[Transition, ...]]] = [(empty, ())]
         for place, process in enumerate(self.ids):
@@ -110,7 +110,7 @@ class Model:
         return found
 
     def spontaneous(self, place: int, number: int) -> list[tuple[Event, bool]]:
-        """What a process can do by itself, and whether it must some day."""
+        """Events of a process other than deliveries, each with True if it must happen eventually."""
         local = self.locals[number]
         if not local.alive:
             return []
@@ -155,7 +155,7 @@ class Model:
             yield from self._advance(state)
 
     def blocks_time(self, event: Event) -> bool:
-        """Whether time stands still while a process could do this."""
+        """True if time stands still while a process could do this."""
         return event[0] == "fire" or (event[0] == "leave" and self.configuration.bounded_stay)
 
     def _local_step(self, state: State, place: int, event: Event, must: bool) -> Iterator[Step]:
@@ -165,7 +165,7 @@ class Model:
             yield Step(event[0], place, after, detail=event[1:], transition=outcome, fair=fair)
 
     def _message_steps(self, state: State, sender: int, place: int, position: int) -> Iterator[Step]:
-        """Deliver, lose or copy one message."""
+        """Steps that deliver, lose or duplicate one message."""
         channel = sender * self.n + place
         content = state.channels[channel]
         number = content[position]
@@ -190,7 +190,7 @@ class Model:
                 yield Step("duplicate", place, after, sender, number, transition=outcome)
 
     def _words(self, state: State) -> Iterator[Step]:
-        """What the failure detector has to say, and the mistakes that it may make."""
+        """Steps of the failure detector, wrong suspicions included."""
         for place in range(self.n):
             local = self.locals[state.locals[place]]
             for other in range(self.n) if local.alive else ():
@@ -211,7 +211,7 @@ class Model:
                     yield Step(event[0], place, after, other, transition=outcome, fair=fair)
 
     def _speaks(self, state: State, place: int) -> bool:
-        """Whether messages of a process are under way; with known bounds they arrive before word of its crash."""
+        """True if messages of a process are under way; with known bounds they arrive before word of its crash."""
         return any(state.channels[place * self.n : (place + 1) * self.n])
 
     def _faults(self, state: State) -> Iterator[Step]:
@@ -233,7 +233,7 @@ class Model:
             yield Step(event[0], place, after, detail=event[1:], transition=outcome)
 
     def _advance(self, state: State) -> Iterator[Step]:
-        """Nothing is under way: time passes until the next timers are due."""
+        """If nothing else can happen, let time pass until the next timer is due."""
         timers = [self.locals[number].timers for number in state.locals]
         left = [us for running in timers for _, us in running]
         if not left or min(left) == 0:
@@ -257,7 +257,7 @@ class Model:
         return State(locals_, channels, state.budget, observer)
 
     def shows(self, place: int, before: int, outcome: Transition) -> bool:
-        """Whether a safety property can see the outcome: somebody gets in or out, begins or ceases to lead."""
+        """True if a safety property can see the outcome: somebody gets in or out, begins or ceases to lead."""
         me, view = self.ids[place], self.locals[before].view
         led = view is not None and view[0] == me
         return any(
@@ -266,7 +266,7 @@ class Model:
         )
 
     def waiting(self, state: State) -> list[int]:
-        """The places of those who want in and are not."""
+        """Places of the waiting processes."""
         return [place for place, number in enumerate(state.locals) if self.locals[number].phase == WAITING]
 
 

@@ -47,11 +47,11 @@ WAYS = 64
 
 
 class Unforeseen(Exception):
-    """A choice was made that what was found since does not allow: begin again."""
+    """A choice turned out to be wrong: the search must start again."""
 
 
 class Ample:
-    """Chooses the events that are enough."""
+    """Chooses, for each state, a set of events that is enough to expand."""
 
     def __init__(self, model: Model, commuting: Commuting, channels: frozenset[int]) -> None:
         refuse(model.configuration)
@@ -82,7 +82,7 @@ class Ample:
         return chosen
 
     def foresee(self, packed: Packed) -> None:
-        """Count on what the last batch found, and begin again where something relied on its absence."""
+        """Take what the last batch found into account; raise `Unforeseen` if a choice relied on its absence."""
         commuting, grown = self.commuting, False
         commuting.allow(packed.store.count - self._states)
         self._states = packed.store.count
@@ -149,7 +149,7 @@ class Ample:
             chosen[rows] = place
 
     def _unseen(self, packed: Packed, place: int, tables: list[ChannelTable], rows: Numbers) -> Numbers:
-        """The rows in which nothing that the process might do next is visible."""
+        """The rows in which no next event of the process is visible."""
         process = packed.processes[place]
         heads = packed.own_heads(place, packed.column(place)[rows])
         rows = rows[(heads < 0) | (process.shown.array[heads] == 0)]
@@ -161,17 +161,17 @@ class Ample:
 
 
 def elect_code(n: int, place: int) -> int:
-    """In the choice of `Ample`: only that the process is asked to elect. The bare place stands for all its events."""
+    """Code in the choice of `Ample`: only the event `elect` of a process. Its place stands for all its events."""
     return n + place
 
 
 def delivery_code(n: int, channel: int, way: int) -> int:
-    """In the choice of `Ample`: only this way to take a message from this channel."""
+    """Code in the choice of `Ample`: only this delivery from this channel."""
     return 2 * n + channel * WAYS + way
 
 
 def refuse(configuration: Configuration) -> None:
-    """Say why this configuration cannot be reduced, if so."""
+    """Raise `Misuse` if this configuration cannot be reduced."""
     reason = ""
     if any(configuration.budget.counts()):
         reason = "faults share one budget, so that they do not commute"

@@ -36,7 +36,7 @@ Reached = tuple[int, int]
 
 
 class Question(NamedTuple):
-    """May this event of a process come first?"""
+    """A question: may this event of a process come first?"""
 
     place: int
     local: int
@@ -44,7 +44,7 @@ class Question(NamedTuple):
 
 
 class Answer:
-    """All that was looked at to say yes."""
+    """What a positive answer relies on."""
 
     def __init__(self) -> None:
         self.reached: list[Reached] = []
@@ -59,7 +59,7 @@ class Answer:
 
 
 class Commuting:
-    """The questions asked, and their answers."""
+    """Answers whether an event may come first, and keeps the answers."""
 
     def __init__(self, model: Model, channels: frozenset[int], *, ordered: bool = True) -> None:
         """Not `ordered` under symmetry: the steps of one process are then found in several places."""
@@ -81,11 +81,11 @@ class Commuting:
         self._left: float = FREE_CHECKS
 
     def allow(self, states: int) -> None:
-        """More states were found, so that more questions are worth their time."""
+        """Allow more comparisons: more states were found."""
         self._left += states / STATES_PER_CHECK
 
     def count_on(self, channel: int, messages: list[int]) -> None:
-        """These messages are seen on a channel."""
+        """Take messages of a channel into account."""
         if channel not in self._arriving:
             self._arriving[channel] = []
             self._into[channel % self.model.n].append(channel)
@@ -96,7 +96,7 @@ class Commuting:
                 self._arriving[channel].append(("deliver", who, number))
 
     def count_on_step(self, place: int, before: int, event: Event, transition: Transition) -> None:
-        """A process is seen to take this step."""
+        """Take a step of a process into account."""
         after = self.model.local_number(transition.local)
         step = (place, before, event, after)
         if step not in self._steps:
@@ -105,7 +105,7 @@ class Commuting:
                 order.add(place, before, event, after, transition.sends)
 
     def stands(self) -> bool:
-        """Whether every yes is still a yes, after what was learnt."""
+        """True if every positive answer still holds after what was learnt."""
         failed = [
             question
             for question, answer in self._answers.items()
@@ -115,7 +115,7 @@ class Commuting:
         return not failed
 
     def may_come_first(self, place: int, local: int, event: Event) -> bool:
-        """Whether the event commutes with all that the process may do or hear before it."""
+        """True if the event commutes with all that the process may do or hear before it."""
         question = Question(place, local, event)
         if question not in self._answers:
             answer = Answer()
@@ -204,7 +204,7 @@ class Commuting:
         return [outcome[0] for outcome in others]
 
     def _same(self, one: Outcome, then: Outcome, first: Outcome, two: Outcome) -> bool:
-        """Whether the other event and then the preferred one is as the preferred one and then the other."""
+        """True if the other event and then the preferred one is as the preferred one and then the other."""
         return (
             then[0] == two[0]
             and then[2] == first[2]

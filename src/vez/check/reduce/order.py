@@ -14,7 +14,7 @@ NOTHING_YET = -1
 
 
 class Order:
-    """What one channel was seen to carry."""
+    """The order of messages on one channel, as learnt so far."""
 
     def __init__(self, model: Model, channel: int) -> None:
         self.model = model
@@ -36,7 +36,7 @@ class Order:
             self._note_heard(model.local_number(outcomes[self.to].local), NOTHING_YET)
 
     def add(self, place: int, before: int, event: Event, after: int, sends: tuple[tuple[int, object], ...]) -> None:
-        """Take a local step into account."""
+        """Take a step of a process into account."""
         if place == self.sender:
             step = (after, self._of(sends))
             self._sends.setdefault(before, []).append(step)

@@ -31,7 +31,7 @@ Renaming = tuple[int, ...]
 
 
 def refuse(configuration: Configuration) -> None:
-    """Say why this configuration has no symmetry, if so."""
+    """Raise `Misuse` if this configuration has no symmetry."""
     algorithm, reason = configuration.algorithm, ""
     if not vars(algorithm).get("symmetry"):  # not inherited: a subclass may compare what its parent does not
         reason = "it does not declare one; an algorithm that compares identifiers by order has none"
@@ -69,7 +69,7 @@ class Symmetry:
     # In the model's terms.
 
     def renamed(self, state: State, renaming: Renaming) -> State:
-        """The state with every process in another one's place."""
+        """The state with the processes renamed."""
         n = self.model.n
         locals_, channels = list(state.locals), list(state.channels)
         for place, number in enumerate(state.locals):
@@ -80,7 +80,7 @@ class Symmetry:
         return State(tuple(locals_), tuple(channels), state.budget, state.observer)
 
     def walk(self, states: list[State]) -> tuple[State, tuple[Step, ...]]:
-        """A real run through the orbits of some states: each next one is a step away, without renaming."""
+        """A run without renamings through the orbits of these states."""
         at = next((start for start in self.model.initial() if self._alike(start, states[0])), None)
         if at is None:
             raise self._false_declaration()
@@ -140,7 +140,7 @@ class Symmetry:
     # In words, a batch at a time.
 
     def smallest(self, packed: Packed, words: Words) -> Words:
-        """Of every state, the smallest renaming: compared column by column, which no packing anew can change."""
+        """The smallest renaming of every state. Columns are compared, so the result does not depend on the packing."""
         store = packed.store
         if not len(words[0]):
             return words
@@ -202,7 +202,7 @@ class Symmetry:
 
     @staticmethod
     def _replace_smaller(best: dict[int, Numbers], other: dict[int, Numbers]) -> None:
-        """Keep, row by row, the smaller of the two."""
+        """Keep the smaller of the two in each row."""
         size = len(best[0])
         for place in other.keys() - best.keys():  # a channel that only the renamed states use
             best[place] = np.zeros(size, dtype=np.int64)

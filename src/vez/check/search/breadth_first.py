@@ -1,4 +1,4 @@
-"""Search: all states breadth-first, the safety properties on the way, and an honest stop.
+"""Search: all states breadth-first; safety properties are checked on the way.
 
 States are numbered in the order of discovery, so the first state that breaks a property ends a shortest run.
 """
@@ -36,7 +36,7 @@ PROBE = 2000
 
 
 class Limits:
-    """When to stop before the end."""
+    """Limits at which a search stops early."""
 
     def __init__(self, states: int = 100_000_000, memory_mb: float = 4096, seconds: float = 0.0) -> None:
         self.states = min(states, (1 << 31) - (1 << 24))  # the table of states holds 31-bit numbers
@@ -45,7 +45,7 @@ class Limits:
 
 
 class Progress:
-    """A moment of a search, for the line that people watch."""
+    """Progress of a search, for display."""
 
     __slots__ = ("depth", "memory", "queue", "seconds", "states", "transitions")
 
@@ -82,7 +82,7 @@ class Search:
         self.depth = 0
         self.first = first
         self.reduce = reduce
-        """Whether partial-order reduction is used; see `ample`."""
+        """True if partial-order reduction is used; see `ample`."""
         self.symmetry = Symmetry(model) if symmetry else None
         """The renamings under which states count as one; see `symmetry`."""
         self.workers = workers
@@ -92,7 +92,7 @@ class Search:
         self.stopped = ""  # why, where the end was not reached
         self._resident_before = resident_bytes()
         self.cyclic = False
-        """Whether a step led back to its own or an earlier layer; without one there are no cycles."""
+        """True if a step led back to its own or an earlier layer; without one there are no cycles."""
         self.broken: dict[Property, int] = {}  # the first state in which each is
         self.ends: list[Numbers] = []  # states in which nothing must happen any more
         self.started = time.monotonic()
@@ -159,7 +159,7 @@ class Search:
             overlap.start(job, beside=self._enough(frontier))
 
     def _enough(self, frontier: Frontier) -> bool:
-        """Whether to go on before the states found last are stored."""
+        """True if the search can go on before the states found last are stored."""
         return frontier.known - frontier.low >= ENOUGH and not self.reduce
 
     def _settle(self, overlap: Overlap, frontier: Frontier) -> bool:
@@ -172,11 +172,11 @@ class Search:
 
     @property
     def complete(self) -> bool:
-        """Whether every reachable state was seen."""
+        """True if every reachable state was seen."""
         return not self.stopped
 
     def end_states(self) -> Numbers:
-        """The states in which a run may end: nothing must happen any more."""
+        """The states in which a run may end: no event must happen."""
         empty: Numbers = np.zeros(0, dtype=np.int64)
         return np.concatenate(self.ends) if self.ends else empty
 
@@ -186,7 +186,7 @@ class Search:
         return found
 
     def _take_in(self, expanded: tuple[Candidates, Any], low: int, high: int, layer: int) -> None:
-        """Store what a batch led to, and look at what is new."""
+        """Store the successors of a batch and check the new states."""
         packed, before = self.packed, self.packed.store.count
         candidates, must = expanded
         numbers = self._insert(candidates, candidates.rows + low, layer)
@@ -206,12 +206,12 @@ class Search:
         return candidates._replace(words=self._stand_for(candidates.words)), must
 
     def _stand_for(self, words: Words) -> Words:
-        """Of each orbit, the state that stands for it."""
+        """The representative state of each orbit."""
         return words if self.symmetry is None else self.symmetry.smallest(self.packed, words)
 
     @property
     def partial(self) -> bool:
-        """Whether the graph searched is smaller than that of the model."""
+        """True if the graph searched is smaller than that of the model."""
         return self.reduce or self.symmetry is not None
 
     def _insert(self, candidates: Candidates, parents: Numbers, layer: int) -> Numbers:
@@ -267,7 +267,7 @@ class Search:
         return mask
 
     def _crowded(self, low: int, high: int, mark: int) -> Numbers:
-        """The states in which two or more processes bear a mark."""
+        """True for each state in which two or more processes have the mark."""
         store = self.packed.store
         words = store.slice(low, high)
         count: Numbers = np.zeros(high - low, dtype=np.int64)
@@ -311,7 +311,7 @@ class Search:
                     self.broken[Property(name)] = low + int(np.flatnonzero(seen == state)[0])
 
     def memory(self) -> int:
-        """The bytes that the search has cost so far: the table of states, or all that came since it began; the contents
+        """The bytes used so far: the table of states, or all memory since the search began; the contents
         of channels can be much the larger part where messages pile up."""
         return max(self.packed.store.bytes_used(), resident_bytes() - self._resident_before)
 

@@ -22,7 +22,7 @@ NEVER = 1 << 60
 
 
 class Layout:
-    """Where everything of a model lies."""
+    """Columns and tables of a model, for the packed search."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -47,7 +47,7 @@ class Layout:
     # From and to the model's states.
 
     def pack(self, state: State) -> list[int]:
-        """A state as its words."""
+        """A state packed into machine words."""
         values: dict[int, int] = {}
         for place, number in enumerate(state.locals):
             values[place] = self.processes[place].index(number)
@@ -85,7 +85,7 @@ class Layout:
         return State(locals_, tuple(contents), budget, observer)
 
     def insert_initial(self, smallest: Callable[[Words], Words] = lambda words: words) -> None:
-        """Put the initial states into the store, or what stands for them."""
+        """Store the initial states, or their representatives."""
         for state in self.model.initial():
             self.store.insert(self.retry(partial(self._initial, state, smallest)), np.array([self.store.count]))
 
@@ -93,7 +93,7 @@ class Layout:
         return smallest([np.array([word], dtype=np.uint64) for word in self.pack(state)])
 
     def retry(self, action: Callable[[], Any]) -> Any:
-        """Do it again, with wider columns, until everything fits."""
+        """Repeat the action with wider columns until every value fits."""
         while True:
             try:
                 return action()
@@ -102,7 +102,7 @@ class Layout:
                 self.store.widen(place, bits + (2 if bits > 4 else 1))
 
     def check_width(self, place: int, value: int) -> None:
-        """Ask for a wider column where a value does not fit."""
+        """Raise `ColumnOverflow` if a value does not fit into its column."""
         bits = value.bit_length()
         if bits > self.store.columns[place].bits:
             raise ColumnOverflow(place, bits)
@@ -125,7 +125,7 @@ class Layout:
         return self._chain(place, local, [(event, True)])
 
     def _chain(self, place: int, local: int, events: list[tuple[Event, bool]]) -> int:
-        """Record all outcomes of some events, linked; the first one's number, or NONE."""
+        """Record the outcomes of these events as a linked chain; returns the number of the first, or NONE."""
         table, head, last = self.processes[place], NONE, NONE
         for event, must in events:
             for outcome in self.model.react(place, table.numbers[local], event):

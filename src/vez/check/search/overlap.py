@@ -17,7 +17,7 @@ SWITCH_S = 0.0005
 
 
 class Frontier:
-    """How far a search by layers has come: what was expanded, and what is known to be left."""
+    """Progress of a search by layers: what was expanded, and what is left."""
 
     def __init__(self, known: int) -> None:
         self.low = 0  # the first state that was not expanded
@@ -43,7 +43,7 @@ class Frontier:
 
 
 class Overlap:
-    """A second pair of hands, if there is one."""
+    """A second thread that stores states, if there is a second core."""
 
     def __init__(self, workers: int = 0) -> None:
         self._workers = workers or cores()

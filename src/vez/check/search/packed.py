@@ -42,14 +42,14 @@ class Packed(Layout):
         self._found: list[Candidates] = []
         self._unpacked: dict[int, Numbers] = {}
         self.with_postponed = False
-        """Whether a step that sets a due timer anew is written once more, as if the timer had fired: for fairness."""
+        """True if a step that sets a due timer anew is written once more, as if the timer had fired: for fairness."""
 
     # One batch.
 
     def expand(
         self, low: int, high: int, *, rows: Numbers | None = None, ample: Ample | None = None
     ) -> tuple[Candidates, np.ndarray[Any, np.dtype[np.bool_]]]:
-        """All successors of a range of states (or of some rows of it), and which must go on by fairness.
+        """All successors of a range of states (or of some rows of it), and which states have an event that must happen.
 
         With `ample`, states in which some events of one process are enough are expanded by those alone.
         """
@@ -187,7 +187,7 @@ class Packed(Layout):
                     self._event(place, rows, ("suspect", peer), changes=[self._spend(MISTAKES, rows)])
 
     def _heard_out(self, place: int) -> Any:
-        """Where the detector may speak of a process: with known bounds, after its last message has arrived."""
+        """The states in which the detector may report on a process; with known bounds, none of its messages flies."""
         heard = np.ones(len(self._words[0]), dtype=bool)
         if self.model.configuration.synchronous:
             for channel in self.channels.values():
@@ -237,7 +237,7 @@ class Packed(Layout):
             self._emit(place, rows, heads, changes=list(changes), fair=fair)
 
     def _emit(self, place: int, rows: Numbers, heads: Numbers, *, changes: Any = (), fair: Any = None) -> None:
-        """Follow the chains of outcomes: write one successor for each."""
+        """Write one successor for each outcome in the chains."""
         table = self.processes[place]
         changes = list(changes)
         if heads.size and heads.min() < 0:  # what lies beyond a bound has no outcome

@@ -22,11 +22,11 @@ _FIRST_CAPACITY = 1 << 14
 
 
 class ColumnOverflow(Exception):
-    """A number does not fit into its column: pack anew, then repeat the batch."""
+    """A number does not fit into its column; the columns must be widened and the batch repeated."""
 
 
 class Column:
-    """Where one part of the state lies."""
+    """Position of one part of the state in the words."""
 
     __slots__ = ("bits", "mask", "shift", "word")
 
@@ -109,7 +109,7 @@ class Store:
         return self._keep(candidates, parents, found, slots)
 
     def _occupants(self, slots: Numbers, numbers: Numbers) -> Numbers:
-        """The states that hold some slots of the table. Who finds one empty takes it; of several the first."""
+        """The states that hold these slots. A candidate takes an empty slot; the first of several."""
         occupants = self._table.take(slots).astype(np.int64)
         empty = np.flatnonzero(occupants < 0)
         if empty.size:
@@ -119,7 +119,7 @@ class Store:
         return occupants
 
     def _differing(self, numbers: Numbers, candidates: Words) -> Numbers:
-        """Where states and candidates are not the same."""
+        """True where a state differs from its candidate."""
         differ = self.words[0].take(numbers) != candidates[0]
         for word, candidate in zip(self.words[1:], candidates[1:], strict=True):
             differ |= word.take(numbers) != candidate
@@ -130,7 +130,7 @@ class Store:
         return int(self.parents.nbytes + self._table.nbytes + sum(word.nbytes for word in self.words))
 
     def _keep(self, candidates: Words, parents: Numbers, found: Numbers, slots: Numbers) -> Numbers:
-        """Move the candidates that are new together, and number all accordingly."""
+        """Append the new candidates, and number all candidates accordingly."""
         base = self.count
         late = np.flatnonzero(found >= base)
         offsets = found[late] - base
@@ -176,7 +176,7 @@ class Store:
 
 
 def distinct(values: Numbers) -> list[int]:
-    """The numbers among some values, in order. (np.unique would import numpy.ma first, which takes longer.)"""
+    """The distinct values, in ascending order. (np.unique would import numpy.ma first, which takes longer.)"""
     values = np.sort(values)
     return values[np.append(True, values[1:] != values[:-1])].tolist() if len(values) else []
 

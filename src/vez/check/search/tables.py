@@ -19,7 +19,7 @@ UNKNOWN, NONE = -2, -1
 
 
 class Growing:
-    """An array of numbers that grows when one writes past its end."""
+    """An array of numbers that grows on demand."""
 
     __slots__ = ("array", "blank", "length")
 
@@ -35,7 +35,7 @@ class Growing:
         self.length += 1
 
     def reach(self, index: int) -> None:
-        """Make an index valid; new places hold the blank."""
+        """Grow until the index is valid; new entries hold the blank."""
         if index >= len(self.array):
             grown = np.full(max(2 * len(self.array), index + 1), self.blank, dtype=np.int64)
             grown[: len(self.array)] = self.array
@@ -183,14 +183,14 @@ class ChannelTable:
         return found
 
     def burst(self, messages: tuple[int, ...]) -> int:
-        """The number of some messages sent at once."""
+        """The number of a burst: messages sent by one handler on this channel."""
         found = self._burst_index.setdefault(messages, len(self.bursts))
         if found == len(self.bursts):
             self.bursts.append(messages)
         return found
 
     def append(self, content: int, burst: int) -> int:
-        """The content after a burst; NONE where it is more than is followed."""
+        """The content after a burst; NONE if it exceeds the capacity."""
         after, most = self.contents[content], self.model.configuration.capacity
         for number in self.bursts[burst]:
             after = self.model.append(after, number)

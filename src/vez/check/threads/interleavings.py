@@ -27,7 +27,7 @@ PROGRESS_S = 0.25
 
 
 class Found(msgspec.Struct, frozen=True):
-    """What exploring a program told."""
+    """The result of exploring a program."""
 
     states: int
     transitions: int
@@ -40,11 +40,11 @@ class Found(msgspec.Struct, frozen=True):
     stopped: str = ""
     """Why, where the end was not reached."""
     ended: bool = True
-    """Whether any interleaving comes to its end, so that something can be claimed of it."""
+    """True if any interleaving comes to its end, so that something can be claimed of it."""
 
     @property
     def complete(self) -> bool:
-        """Whether every interleaving was seen."""
+        """True if every interleaving was seen."""
         return not self.stopped
 
 

@@ -83,13 +83,13 @@ class Threads:
                 raise Misuse(f"condition {name!r} belongs to {kind.lock!r}, which is not a lock")
 
     def initial(self) -> Moment:
-        """Before anybody has done anything."""
+        """The state before the first step."""
         memory = tuple(_first_value(self.program.shared[name]) for name in self.objects)
         starts = tuple(self._stand(thread, ()) for thread in range(len(self.names)))
         return Moment(starts, ("",) * len(self.names), memory)
 
     def turns(self, moment: Moment) -> Iterator[Turn]:
-        """What each thread can do now; one that is blocked can do nothing."""
+        """Possible steps of the threads; a blocked thread has none."""
         for thread, place in enumerate(moment.threads):
             if place == ENDED or moment.sleep[thread] == ASLEEP:
                 continue
@@ -214,7 +214,7 @@ class Threads:
         return moment._replace(threads=_with(moment.threads, thread, after))
 
     def _stand(self, thread: int, results: tuple[Any, ...]) -> int:
-        """Where a thread is after some results, brought there from its beginning."""
+        """Run a thread from its beginning, with these results, and return where it stands."""
         body = self._begin(thread)
         try:
             operation = next(body)
@@ -252,7 +252,7 @@ class Threads:
         return body
 
     def _must_fit(self, name: str, operation: Any) -> None:
-        """Whether it is an operation at all, on the right kind of object, with a value that stays as it is."""
+        """Refuse what is not an operation, on the right kind of object, with a value that stays as it is."""
         if not isinstance(operation, Operation):
             raise ProtocolBug(f"{name} yields {operation!r}", hint="yield read(...), write(...), …")
         if operation.name not in self._where:
