@@ -37,11 +37,11 @@ class Dispatcher:
 
     def call(self, node: Node, handler: Callable[..., None], *arguments: Any) -> None:
         """Run a handler of a live process, then record what it stored and how it describes itself."""
-        recording = self._recording
-        started = recording.handler_starts()
+        recording, log = self._recording, self._recording.log
+        started = 0 if log is None else len(log)
         if self._debug:
             run_twice(node, self._choices, handler, arguments)
         else:
             handler(node.process, *arguments, node)
-        if recording.log is not None:
+        if log is not None:
             recording.handler_ended(node.me, node.process, started)

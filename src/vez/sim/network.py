@@ -61,7 +61,9 @@ class NetworkModel:
     def transmit(self, sender: int, to: int, message: Message) -> None:
         """Send a message on its way."""
         agenda, recording = self._agenda, self._recording
-        check_send(self._topology, sender, to, message)
+        # A channel that carried a message before exists. The type comes first: a list cannot be looked up.
+        if type(to) is not int or (sender, to) not in self._counts or not isinstance(message, Message):
+            check_send(self._topology, sender, to, message)
         if to != sender:
             agenda.sent[message.__class__] = agenda.sent.get(message.__class__, 0) + 1
         number, channel = self._numbers.get(sender, 0) + 1, (sender, to)

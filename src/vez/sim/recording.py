@@ -25,6 +25,8 @@ class Recording:
         self._topology = setup.topology
         self._durable = marked(setup.algorithm, DURABLE)
         self._parameters = frozenset(marked(setup.algorithm, PARAMETER))
+        self._with_initial = setup.values.keys()  # who has initial fields of its own
+        self._common: tuple[dict[str, Any], dict[str, Any]] | None = None
         self._stored: dict[int, dict[str, Any]] = {}  # the durable fields of each process
         self._agenda = agenda
         self.log: list[AnyEvent] | None = [] if record else None
@@ -40,10 +42,19 @@ class Recording:
     def starts(self, me: int, process: Process) -> None:
         """A process exists, with its parameters and its initial fields."""
         if self.log is not None:
-            values = {name: getattr(process, name) for name in process.__struct_fields__}
-            parameters = {name: values.pop(name) for name in list(values) if name in self._parameters}
-            self.add(events.Started, me, plain_values(parameters), plain_values(values))
+            # All processes without initial fields of their own begin alike: they share one pair of values.
+            alike = me not in self._with_initial
+            values = self._common if alike and self._common is not None else self._initial_values(process)
+            if alike:
+                self._common = values
+            self.add(events.Started, me, *values)
             self._stored[me] = {name: getattr(process, name) for name in self._durable}
+
+    def _initial_values(self, process: Process) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Parameters and other fields."""
+        values = {name: getattr(process, name) for name in process.__struct_fields__}
+        parameters = {name: values.pop(name) for name in list(values) if name in self._parameters}
+        return plain_values(parameters), plain_values(values)
 
     def elected(self, process: int, leader: int | None, term: int) -> None:
         """A process names its leader, or says that it knows none."""
@@ -60,12 +71,11 @@ class Recording:
         check_text(self._algorithm, f"process {process} called io.note", text)
         self.add(events.Noted, process, text)
 
-    def handler_starts(self) -> int:
-        """Where in the log the effects of a handler begin."""
-        return len(self.log) if self.log is not None else 0
-
     def handler_ended(self, me: int, process: Process, started: int) -> None:
-        """Record what a handler stored, before its effects, and the status and the view where they changed."""
+        """Record what a handler stored, before its effects, and the status and the view where they changed.
+
+        `started` is the length of the log before the handler ran.
+        """
         if self._durable:
             self._store(me, process, started)
         text = process.status()
