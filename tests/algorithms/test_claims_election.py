@@ -51,7 +51,7 @@ def test_chang_roberts_over_all_rings_when_all_start(n: int) -> None:
 
 @pytest.mark.parametrize("n", [2, 5, 20, 60])
 def test_chang_roberts_worst_and_best_arrangements(n: int) -> None:
-    """The exercise of the seed: ids that fall to the right make every candidacy travel as far as it can."""
+    """The exercise in Camargos, Coordenação, "Algoritmos em Anéis": ids that fall to the right make every candidacy travel as far as it can."""
     falling = tuple(range(n, 0, -1))
     assert ring_messages(falling)[0] == n * (n + 1) // 2
     assert ring_messages(falling[::-1])[0] == 2 * n - 1
@@ -94,7 +94,7 @@ def test_chang_roberts_without_crashes_is_the_algorithm_of_the_paper() -> None:
 
 @pytest.mark.parametrize("victim", range(1, 7))
 def test_chang_roberts_skips_the_dead(victim: int) -> None:
-    """A neighbour that the detector suspects is skipped (001), before an election and during one."""
+    """A neighbour that the detector suspects is skipped, before an election and during one."""
     for at in (0.0, 0.5, 2.5, 30.0):
         trace = traced(
             "chang-roberts",
@@ -117,7 +117,7 @@ def test_chang_roberts_a_wrong_suspicion_splits_the_ring() -> None:
 
 @pytest.mark.parametrize("n", [3, 4, 5, 8, 12])
 def test_bully_best_case_is_n_minus_2(n: int) -> None:
-    """004: the second largest is told of the crash and elects itself at once. All had followed N before."""
+    """Resumos LEIC: the second largest is told of the crash and elects itself at once. All had followed N before."""
     before = run("bully", n=n)
     after = run("bully", n=n, crash=(Crash(process=n, at_ms=30),), detector=Detector(kind="none"))
     assert before.messages == after.messages
@@ -164,14 +164,14 @@ def test_bully_a_leader_that_crashes_is_replaced() -> None:
 
 
 def test_bully_a_returning_process_deposes_the_leader() -> None:
-    """002, 000 "stability": it bullies its way back, although the leader has not failed."""
+    """Camargos, Coordenação, "Estabilidade": it becomes leader again, although the leader has not failed."""
     trace = traced("bully", n=5, crash=(Crash(process=5, at_ms=20, recover_ms=40),))
     assert verdicts(trace)["stability"] is Status.BROKEN
     assert [event.leader for event in trace if isinstance(event, Elected)][-1] == 5
 
 
 def test_bully_too_short_a_timeout_makes_two_leaders() -> None:
-    """000: who waits too little for an answer declares itself too early (split-brain)."""
+    """A candidate that does not wait long enough for an answer declares itself leader too early (split-brain)."""
     trace = traced("bully", n=4, parameters={"answer_ms": 1.5}, elect=(Elect(process=2),))
     assert verdicts(trace)["uniqueness"] is Status.BROKEN
 
