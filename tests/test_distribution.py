@@ -105,6 +105,14 @@ def test_a_page_has_its_player(alone: Run, tmp_path: Path) -> None:
     assert (player / "player.css").read_text(encoding="utf-8").splitlines()[0] in text
 
 
+def test_the_documentation_is_there(alone: Run) -> None:
+    listed = alone("vez", "docs").stdout.splitlines()
+    assert len(listed) == len(list((ROOT / "docs").rglob("*.md")))
+    for name in ("scenarios", "take-turns", "complete-commands-in-the-shell"):
+        done = alone("vez", "docs", name)
+        assert (done.returncode, done.stdout[:2]) == (0, "# "), done.stderr
+
+
 def test_a_missing_extra_is_named(alone: Run) -> None:
     done = alone("vez", "check", "maekawa", "-n", "2")
     assert done.returncode == 69

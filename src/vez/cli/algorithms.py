@@ -8,6 +8,7 @@ import click
 from rich.markup import escape
 
 from vez.algorithms import ALGORITHMS
+from vez.cli.names import complete_algorithm
 from vez.cli.output import console, print_json
 from vez.cli.tables import Column, print_table
 from vez.core import guards
@@ -17,7 +18,7 @@ from vez.study.headers import header
 
 
 @click.command(short_help="What exists.")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=complete_algorithm)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def algorithms(name: str | None, as_json: bool) -> None:
     """List all algorithms, or say everything about the one called NAME (or of path/to/file.py:Class)."""

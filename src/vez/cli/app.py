@@ -39,6 +39,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "threads": ("vez.cli.threads:threads_command", "The classics of shared memory on real threads."),
         "detectors": ("vez.cli.detectors:detectors", "Compare failure detectors: how soon, how often wrong."),
         "show": ("vez.cli.show:show", "Judge, measure and draw a saved trace."),
+        "docs": ("vez.cli.docs:docs", "Print a page of the documentation."),
         "zoo": ("vez.cli.zoo:zoo", "Plausible mistakes, each with a run in which it shows: find it."),
     },
     "Choose": {

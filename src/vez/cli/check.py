@@ -9,6 +9,7 @@ import click
 
 from vez import draw
 from vez.cli.given import all_given, renamed
+from vez.cli.names import complete_algorithm
 from vez.cli.options import ASSIGNMENT, EDGES, ELECT, IDS, WANT
 from vez.cli.programs import print_programs, programs
 from vez.core.assumptions import Assumption
@@ -19,7 +20,7 @@ MAX_MEMORY_MB = 4096
 
 
 @click.command("check", short_help="Explore every interleaving.")
-@click.argument("algorithm")
+@click.argument("algorithm", shell_complete=complete_algorithm)
 @click.option("-n", type=click.IntRange(1), help="Number of processes, identified 1 to N.  [default: 3]")
 @click.option("--ids", type=IDS, help="Identifiers instead, in ring order.")
 @click.option("--topology", type=click.Choice(sorted(TOPOLOGIES)), help="Instead of the algorithm's own.")

@@ -11,6 +11,7 @@ from rich.markup import escape
 from vez import draw
 from vez.cli.app import settle
 from vez.cli.effect import refuse_for_sim, refuse_two_outputs
+from vez.cli.names import complete_algorithm
 from vez.cli.options import ASSIGNMENT, CRASH, CUT, DELAY, DRIFT, EDGES, ELECT, IDS, PARTITION, PAUSE, SUSPECT, WANT
 from vez.cli.output import console, counted, diagram_format, print_diagram, print_json, print_report, write_file
 from vez.cli.progress import Line
@@ -37,7 +38,7 @@ class SimCommand(click.Command):
 
 
 @click.command(cls=SimCommand, short_help="Run an algorithm in virtual time.")
-@click.argument("algorithm", required=False)
+@click.argument("algorithm", required=False, shell_complete=complete_algorithm)
 @click.option("-n", type=click.IntRange(1), help="Number of processes, identified 1 to N.  [default: 5]")
 @click.option("--ids", type=IDS, help="Identifiers instead, in ring order.")
 @click.option("--topology", type=click.Choice(sorted(TOPOLOGIES)), help="Instead of the algorithm's own.")

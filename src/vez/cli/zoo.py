@@ -11,6 +11,7 @@ from rich.markup import escape
 from rich.syntax import Syntax
 
 from vez.cli.given import OutputFile, only_with
+from vez.cli.names import complete_zoo
 from vez.cli.output import SUFFIXES, console, print_diagram, print_json
 from vez.cli.tables import Column, print_table
 from vez.study.exhibit import Exhibit, exhibit, source
@@ -18,7 +19,7 @@ from vez.zoo import ZOO, Specimen, find_specimen
 
 
 @click.command(short_help="Plausible mistakes: find them.")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=complete_zoo)
 @click.option("--answer", is_flag=True, help="Also say what is wrong, and show the code.")
 @click.option("-o", "--output", type=OutputFile(*SUFFIXES), help="Draw the run of NAME into a file.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

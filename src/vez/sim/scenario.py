@@ -230,7 +230,7 @@ def checked(scenario: Scenario) -> Scenario:
     try:
         return msgspec.convert(msgspec.to_builtins(scenario, str_keys=True), Scenario)
     except msgspec.ValidationError as error:
-        raise Misuse(_words(error), hint="see docs/reference/scenarios.md") from error
+        raise Misuse(_words(error), hint="read `vez docs scenarios`") from error
     except RecursionError:
         raise Misuse("a parameter is nested too deeply", hint="parameters are numbers, texts and short lists") from None
 
@@ -254,7 +254,7 @@ def loads(text: str, where: str = "scenario") -> Scenario:
     try:
         scenario = msgspec.convert(raw, Scenario)
     except msgspec.ValidationError as error:
-        raise BadData(f"{where}: {error}", hint="see docs/reference/scenarios.md") from error
+        raise BadData(f"{where}: {error}", hint="read `vez docs scenarios`") from error
     for name in (*scenario.expect.broken, *scenario.expect.holds):
         if name not in set(Property):
             raise UnknownName("property", name, list(Property))

@@ -1,0 +1,32 @@
+"""Names that the shell can complete: algorithms, the zoo, pages of the documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import click
+
+
+def complete(known: Callable[[], Iterable[str]]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """A completion of the names that begin with what was typed."""
+
+    def begun(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+        return [name for name in known() if name.startswith(typed)]
+
+    return begun
+
+
+def _algorithms() -> Iterable[str]:
+    from vez.algorithms import ALGORITHMS  # here: loading them takes a moment, which only completion needs
+
+    return ALGORITHMS
+
+
+def _zoo() -> Iterable[str]:
+    from vez.zoo import ZOO
+
+    return ZOO
+
+
+complete_algorithm = complete(_algorithms)
+complete_zoo = complete(_zoo)
