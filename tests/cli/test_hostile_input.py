@@ -152,4 +152,4 @@ def test_a_bug_is_told_in_one_line_with_its_own_code(
 def test_what_is_no_number_is_refused(vez: Any, line: str) -> None:
     code, _, message = vez(line)
     assert code == 64
-    assert "is no finite number" in message
+    assert "is not a finite number" in message

@@ -9,12 +9,11 @@ import click
 
 
 class Number(click.FloatRange):
-    """A number within a range. Neither "not a number", which no range refuses, nor infinity: both would mean something
-    else to each command."""
+    """A finite number within a range. NaN and infinity are refused: click's range lets NaN pass."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """The number."""
         number: float = super().convert(value, param, ctx)
         if not math.isfinite(number):
-            self.fail(f"{value} is no finite number.", param, ctx)
+            self.fail(f"{value} is not a finite number.", param, ctx)
         return number

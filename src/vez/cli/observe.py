@@ -16,7 +16,7 @@ from vez.turns.client import connect
 @click.command(short_help="Print each new leader of an election.")
 @click.argument("name")
 @click.option("--url", help="The engine.  [default: VEZ_URL, or the files of this machine]")
-@click.option("--once", is_flag=True, help="Print the leader of now, and end; exit code 1 if there is none.")
+@click.option("--once", is_flag=True, help="Print the current leader and exit; exit code 1 if there is none.")
 @click.option("--for", "seconds", type=Number(min=0), metavar="S", help="End after S seconds without change.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
 def observe(name: str, url: str | None, once: bool, seconds: float | None, as_json: bool) -> int:

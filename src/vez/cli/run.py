@@ -36,9 +36,9 @@ _MARGIN = 1.0
 @click.option("--weight", type=int, default=0, help="With --leader: the heaviest candidate is elected.")
 @click.option("--kill-after", type=Number(0, 3000), default=5.0, show_default=True, metavar="S",
               help="On loss, seconds from TERM to KILL.")  # fmt: skip
-@click.option("--label", help="How `vez status` calls this process.  [default: the command]")
+@click.option("--label", help="Name of this process in `vez status`.  [default: the command]")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing while waiting.")
-@click.option("--json", "as_json", is_flag=True, help="Tell what happens as JSON lines on standard error.")
+@click.option("--json", "as_json", is_flag=True, help="Print events as JSON lines on standard error.")
 def run(
     name: str, command: tuple[str, ...], url: str | None, seconds: float | None, no_wait: bool, busy_code: int,
     shared: bool, limit: int | None, leader: bool, weight: int, kill_after: float, label: str | None, quiet: bool,

@@ -15,13 +15,13 @@ from vez.errors import LockTimeout
 
 
 def _say(text: str, *, nl: bool = True) -> None:
-    """Whether anybody hears it or not: a command must not fail because standard error is closed or full."""
+    """Print on standard error; a command must not fail because standard error is closed or full."""
     with contextlib.suppress(OSError, AttributeError, ValueError):
         click.echo(text, nl=nl, err=True)
 
 
 class Teller:
-    """Speaks on standard error; standard output belongs to the command."""
+    """Prints on standard error; standard output belongs to the command."""
 
     def __init__(self, name: str, *, quiet: bool, as_json: bool) -> None:
         self.name, self.quiet, self.as_json = name, quiet, as_json
@@ -58,19 +58,19 @@ class Teller:
         self._begun = False
 
     def granted(self, token: int) -> None:
-        """Our turn."""
+        """Report the grant."""
         self._event("granted", token=token)
 
     def lost(self, token: int) -> None:
-        """No longer."""
+        """Report the loss."""
         self._event("lost", token=token)
 
     def busy(self, error: LockTimeout) -> None:
-        """Not in time."""
+        """Report that the wait timed out."""
         self._event("busy", message=error.message)
 
     def ended(self, code: int) -> None:
-        """The command has ended."""
+        """Report the end of the command."""
         self._event("ended", exit_code=code)
 
     def _event(self, event: str, **fields: object) -> None:
