@@ -8,8 +8,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from vez.core.trace import AnyEvent, Delivered, Header, Sent, Trace
+from vez.core.trace import AnyEvent, Delivered, Header, Noted, Sent, TimerSet, Trace
 from vez.draw import svg
+from vez.draw.trace import limits
 from vez.draw.trace.layout import Picture
 from vez.draw.trace.scale import Scale
 
@@ -142,3 +143,13 @@ def test_a_long_silence_is_cut_short_and_ticks_stay_out_of_it() -> None:
     ticks = scale.ticks()
     assert ticks == [0, 1000, 2000, 102_000, 103_000]
     assert [scale.y(at) for at in ticks] == sorted(scale.y(at) for at in ticks)
+
+
+def test_events_that_no_picture_shows_do_not_count() -> None:
+    header = Header(vez_trace=2, algorithm="a", role="mutex", ids=(1, 2), topology="complete", seed=0, ended_at=10)
+    hidden = tuple(TimerSet(0, 1, "t", 5) for _ in range(limits.MAX_EVENTS))
+    shown = tuple(Noted(1, 1, "here") for _ in range(limits.MAX_EVENTS))
+    assert limits.limit(Trace(header, (*hidden, *shown))) == (Trace(header, (*hidden, *shown)), ())
+    cut, said = limits.limit(Trace(header, (*hidden, *shown, Noted(2, 1, "too much"))))
+    assert cut.events == (*hidden, *shown)
+    assert said == ("the 1 events from 0.002 ms on, with 0 messages, are left out",)

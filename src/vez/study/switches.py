@@ -14,7 +14,7 @@ from typing import Any
 
 from vez.core.assumptions import Assumption
 from vez.core.process import Mutex, Process
-from vez.core.trace import Chose, Started, Stored, TimerCancelled, TimerSet, Trace
+from vez.core.trace import INTERNAL, Trace
 from vez.errors import Misuse, UnknownName
 from vez.sim import Scenario, simulate
 from vez.sim.scenario import Crash, Nemesis, Network, Suspicion, Want, Workload
@@ -36,7 +36,6 @@ UNTIL_MS = 400.0
 MOST_EVENTS = 5_000
 """Limit of events: without its assumptions an algorithm may send for ever; a normal run needs hundreds."""
 
-_NOT_SHOWN = (Started, TimerSet, TimerCancelled, Chose, Stored)
 
 World = Callable[[type[Process], Scenario, Random], Scenario]
 
@@ -83,7 +82,7 @@ def shortest_break(
 
 def shown_events(trace: Trace) -> int:
     """Number of events that pictures show. The others only serve to validate a run."""
-    return sum(not isinstance(event, _NOT_SHOWN) for event in trace.events)
+    return sum(not isinstance(event, INTERNAL) for event in trace.events)
 
 
 def _size(scenario: Scenario, algorithm: type[Process]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from vez.core.trace import AnyEvent, Cut, Delivered, Healed, Lost, MessageId, Sent, Trace
+from vez.core.trace import INTERNAL, AnyEvent, Cut, Delivered, Healed, Lost, MessageId, Sent, Trace
 
 MAX_PROCESSES = 24
 MAX_MESSAGES = 1000
@@ -21,8 +21,9 @@ def limit(trace: Trace) -> tuple[Trace, tuple[str, ...]]:
         events = _among(frozenset(ids), events)
     stop = _stop(events)
     if stop < len(events):
-        sent = sum(isinstance(event, Sent) for event in events[stop:])
-        what = f"the {len(events) - stop:,} events from {events[stop].at / 1000:g} ms on, with {sent:,} messages"
+        left_out = [event for event in events[stop:] if not isinstance(event, INTERNAL)]
+        sent = sum(isinstance(event, Sent) for event in left_out)
+        what = f"the {len(left_out):,} events from {events[stop].at / 1000:g} ms on, with {sent:,} messages"
         said.append(f"{what}, are left out")
         events = events[:stop]
     if not said:
@@ -48,9 +49,11 @@ def _among(ids: frozenset[int], events: tuple[AnyEvent, ...]) -> tuple[AnyEvent,
 
 
 def _stop(events: tuple[AnyEvent, ...]) -> int:
-    sent = 0
+    """Where the limits are passed. Events that no picture shows do not count."""
+    sent = shown = 0
     for index, event in enumerate(events):
         sent += isinstance(event, Sent)
-        if sent > MAX_MESSAGES or index >= MAX_EVENTS:
+        shown += not isinstance(event, INTERNAL)
+        if sent > MAX_MESSAGES or shown > MAX_EVENTS:
             return index
     return len(events)
