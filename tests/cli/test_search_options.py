@@ -154,3 +154,22 @@ def test_a_scenario_is_written_by_one_option_and_read_by_another(
     assert run(["check", "token-ring", "--crashes", "1", "--save-scenario", file]) == 1
     assert f"wrote {file}" in capsys.readouterr().out.replace("\n", "")
     assert run(["sim", "--scenario", file]) == 0
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "check lamport -o nowhere/run.svg",
+        "check lamport --save-scenario nowhere/run.toml",
+        "check lamport --trace nowhere/run.jsonl",
+        "sim bully -o nowhere/run.svg",
+        "sim bully --trace nowhere/run.jsonl",
+        "sim bully --shrink nowhere/run.toml",
+        "show run.jsonl -o nowhere/run.svg",
+        "verify lamport -o nowhere/page.md",
+        "verify lamport --resume nowhere/rows.jsonl",
+    ],
+)
+def test_a_folder_that_is_missing_is_told_before_the_work(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(line.split()) == 73
+    assert "there is no folder nowhere" in capsys.readouterr().err

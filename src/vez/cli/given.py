@@ -61,7 +61,7 @@ def renamed(old: str, new: str, hint: str = "") -> Callable[[Any], Any]:
 
 
 class OutputFile(click.Path):
-    """A file to be written, whose suffix decides the format. Checked before the work, not after it."""
+    """A file to be written, checked before the work, not after it. With suffixes, only these are allowed."""
 
     name = "file"
 
@@ -72,7 +72,7 @@ class OutputFile(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """The path, if its suffix is known and its folder exists."""
         path = Path(os.fsdecode(super().convert(value, param, ctx)))
-        if path.suffix.lower() not in self.suffixes:
+        if self.suffixes and path.suffix.lower() not in self.suffixes:
             raise Misuse(
                 f"{path}: the suffix {path.suffix or '(none)'!r} is not the name of a format",
                 hint=f"use a name that ends in {' or '.join(self.suffixes)}",

@@ -11,6 +11,7 @@ from rich.markup import escape
 from vez import draw
 from vez.cli.app import settle
 from vez.cli.effect import refuse_for_sim, refuse_two_outputs
+from vez.cli.given import OutputFile
 from vez.cli.names import complete_algorithm
 from vez.cli.options import ASSIGNMENT, CRASH, CUT, DELAY, DRIFT, EDGES, ELECT, IDS, PARTITION, PAUSE, SUSPECT, WANT
 from vez.cli.output import console, counted, diagram_format, print_diagram, print_json, print_report, write_file
@@ -39,24 +40,30 @@ class SimCommand(click.Command):
 
 @click.command(cls=SimCommand, short_help="Run an algorithm in virtual time.")
 @click.argument("algorithm", required=False, shell_complete=complete_algorithm)
-@click.option("-n", type=click.IntRange(1), help="Number of processes, identified 1 to N.  [default: 5]")
-@click.option("--ids", type=IDS, help="Identifiers instead, in ring order.")
-@click.option("--topology", type=click.Choice(sorted(TOPOLOGIES)), help="Instead of the algorithm's own.")
-@click.option("--edges", type=EDGES, help="The channels of a graph, 1-2,2-3.")
+@click.option("-n", type=click.IntRange(1), help="Number of processes, numbered 1 to N.  [default: 5]")
+@click.option("--ids", type=IDS, help="Identifiers of the processes, in ring order, instead of -n.")
+@click.option("--topology", type=click.Choice(sorted(TOPOLOGIES)), help="Topology, if not the algorithm's own.")
+@click.option("--edges", type=EDGES, help="Channels of a graph: 1-2,2-3.")
 @click.option("--set", "parameters", type=ASSIGNMENT, multiple=True, help="A parameter of the algorithm: lease_ms=5.")
-@click.option("--scenario", type=click.Path(path_type=Path), help="Read all of this from a TOML file first.")
+@click.option(
+    "--scenario", type=click.Path(path_type=Path), help="Read a scenario file (TOML); the other options change it."
+)
 @click.option("--seed", type=int, help="Decides everything random.  [default: 0]")
 @click.option("--until", type=click.FloatRange(0), help="Stop at this virtual time, in ms.  [default: 1000]")
 @click.option(
-    "--delay", type=DELAY, help="Of a message: 1, uniform(0.5,1.5), exponential(1), lognormal(1,0.5), pareto(0.5,2)."
+    "--delay",
+    type=DELAY,
+    help="Delay of a message in ms: 1, uniform(0.5,1.5), exponential(1), lognormal(1,0.5), pareto(0.5,2).",
 )
-@click.option("--fifo/--no-fifo", default=None, help="Whether channels keep the order.  [default: as assumed]")
+@click.option(
+    "--fifo/--no-fifo", default=None, help="Deliver in order, or in any order.  [default: as the algorithm assumes]"
+)
 @click.option("--loss", type=click.FloatRange(0, 1), help="Chance that a message is lost.")
 @click.option("--duplicate", type=click.FloatRange(0, 1), help="Chance that a message arrives twice.")
 @click.option("--reorder", type=click.FloatRange(0, 1), help="Chance that a message is held up and overtaken.")
-@click.option("--requests", type=click.IntRange(0), help="Mutex: how often each process wants in.  [default: 2]")
-@click.option("--think", type=DELAY, help="Mutex: the time before each want.  [default: uniform(0, 20)]")
-@click.option("--inside", type=DELAY, help="Mutex: the time inside.  [default: uniform(1, 3)]")
+@click.option("--requests", type=click.IntRange(0), help="Mutex: requests of each process.  [default: 2]")
+@click.option("--think", type=DELAY, help="Mutex: time before each request.  [default: uniform(0, 20)]")
+@click.option("--inside", type=DELAY, help="Mutex: time in the critical section.  [default: uniform(1, 3)]")
 @click.option("--wait", type=DELAY, help="Mutex: the time after which a waiter withdraws.  [default: never]")
 @click.option(
     "--want", type=WANT, multiple=True, help="Mutex: 2@0+3, 2 wants in at 0 ms for 3 ms; 2@0+3..5: withdraws at 5 ms."
@@ -64,7 +71,12 @@ class SimCommand(click.Command):
 @click.option(
     "--elect", type=ELECT, multiple=True, help="Election: 2@5, process 2 starts one at 5 ms.  [default: all at 0]"
 )
-@click.option("--crash", type=CRASH, multiple=True, help="3@7, back at 15: 3@7..15, with nothing: 3@7..15:amnesia.")
+@click.option(
+    "--crash",
+    type=CRASH,
+    multiple=True,
+    help="3@7: process 3 crashes at 7 ms; 3@7..15: and recovers; 3@7..15:amnesia: without memory.",
+)
 @click.option("--pause", type=PAUSE, multiple=True, help="2@5+10: process 2 stands still at 5 ms for 10 ms.")
 @click.option("--partition", type=PARTITION, multiple=True, help="1,2|3@5..20: two sides that do not hear each other.")
 @click.option("--cut", type=CUT, multiple=True, help="1>2@5..20: a channel that carries nothing, one way.")
@@ -73,12 +85,12 @@ class SimCommand(click.Command):
 @click.option(
     "--detector",
     type=click.Choice(DETECTORS),
-    help="What tells of crashes; all but the first two can err.  [default: perfect]",
+    help="Failure detector; all but the first two can be wrong.  [default: perfect]",
 )
-@click.option("--crashes", type=click.IntRange(0), help="So many random crashes.")
-@click.option("--recoveries", type=click.IntRange(0), help="So many of them come back.")
-@click.option("--pauses", type=click.IntRange(0), help="So many random pauses.")
-@click.option("--partitions", type=click.IntRange(0), help="So many random partitions.")
+@click.option("--crashes", type=click.IntRange(0), help="Number of random crashes.")
+@click.option("--recoveries", type=click.IntRange(0), help="Number of random crashes that are followed by a recovery.")
+@click.option("--pauses", type=click.IntRange(0), help="Number of random pauses.")
+@click.option("--partitions", type=click.IntRange(0), help="Number of random partitions.")
 @click.option(
     "--runs", type=click.IntRange(1), help=f"Sweep over this many seeds; delay then defaults to {SWEEP_DELAY}."
 )
@@ -91,14 +103,12 @@ class SimCommand(click.Command):
 @click.option(
     "--shrink",
     "shrink_to",
-    type=click.Path(path_type=Path),
-    help="Write a broken run, made short, to this scenario file.",
+    type=OutputFile(),
+    help="Shorten a run that breaks a property, and write it to this scenario file.",
 )
 @click.option("--diagram", type=click.Choice(sorted(draw.FORMATS)), help="Draw the run.")
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="The picture's file; its suffix can choose the format."
-)
-@click.option("--trace", "trace_file", type=click.Path(path_type=Path), help="Save the trace for `vez show`.")
+@click.option("-o", "--output", type=OutputFile(), help="Write the picture to this file: .txt, .mmd, .svg or .html.")
+@click.option("--trace", "trace_file", type=OutputFile(), help="Write the trace of the run, which `vez show` reads.")
 @click.option("--debug", is_flag=True, help="Run every handler twice and refuse those that are not deterministic.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
@@ -108,7 +118,6 @@ def sim(context: click.Context, /, **options: Any) -> int:
     ALGORITHM is a name from `vez algorithms`, or a class of your own: path/to/file.py:Class. The same
     options and seed give the same run on any machine.
 
-    \b
     Exit codes: 0 nothing promised is broken, 1 a promised property is broken (or a scenario did not end as it
     expects), 2 undecided (the run ended too early to judge a promised property), 130 interrupted.
 

@@ -24,27 +24,38 @@ from vez.threads.ring import ring
 
 @click.command("threads", short_help="Run programs on real threads.")
 @click.argument("program", required=False)
-@click.option("--threads", type=click.IntRange(1, 1000), help="counter: how many (10); ring: how many (30).")
-@click.option("--rounds", type=click.IntRange(1), default=10_000, show_default=True, help="counter: updates of each.")
-@click.option("--lock", type=click.Choice(LOCKS), help="counter: this lock only.  [default: each in turn]")
-@click.option("--letters", type=click.IntRange(1, 100_000), default=80, show_default=True, help="ring: the message.")
-@click.option("--seed", type=int, default=0, show_default=True, help="ring: decides the message.")
+@click.option("--threads", type=click.IntRange(1, 1000), help="counter, ring: number of threads.  [default: 10, 30]")
+@click.option(
+    "--rounds", type=click.IntRange(1), default=10_000, show_default=True, help="counter: updates by each thread."
+)
+@click.option("--lock", type=click.Choice(LOCKS), help="counter: only with this lock.  [default: with each in turn]")
+@click.option(
+    "--letters", type=click.IntRange(1, 100_000), default=80, show_default=True, help="ring: length of the message."
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="ring: seed of the random message.")
 @click.option(
     "--switch",
     type=Number(0.1, 1e6),
     default=10.0,
     show_default=True,
-    help="After how many microseconds the interpreter may hand over; its own default is 5000.",
+    help="Microseconds after which the interpreter may switch threads; Python's default is 5000.",
 )
-@click.option("--set", "parameters", type=ASSIGNMENT, multiple=True, help="A setting of another program.")
-@click.option("--patience", type=Number(0.1), default=60.0, show_default=True, help="Seconds for a deadlock.")
+@click.option(
+    "--set", "parameters", type=ASSIGNMENT, multiple=True, help="Other programs: a setting, such as rounds=2."
+)
+@click.option(
+    "--patience",
+    type=Number(0.1),
+    default=60.0,
+    show_default=True,
+    help="Other programs: seconds until blocked threads count as a deadlock.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def threads_command(program: str | None, **options: Any) -> int:
     """Run PROGRAM on real threads; without PROGRAM, list the programs.
 
     PROGRAM is a name from the list, or a function of your own (path/to/file.py:function).
 
-    \b
     Exit codes: 0 as claimed, 1 not as claimed, or a deadlock.
 
     \b

@@ -25,11 +25,17 @@ MAX_STATES = 3_000_000
 
 @click.command("verify", short_help="Check the whole catalogue.")
 @click.argument("algorithms", nargs=-1)
-@click.option("--max-states", type=click.IntRange(1), default=MAX_STATES, show_default=True, help="For each world.")
-@click.option("--jobs", type=click.IntRange(1, 2), help="Cores for each search, at most 2.  [default: as there are]")
+@click.option(
+    "--max-states",
+    type=click.IntRange(1),
+    default=MAX_STATES,
+    show_default=True,
+    help="Stop each search after this many states.",
+)
+@click.option("--jobs", type=click.IntRange(1, 2), help="Number of cores.  [default: all, at most 2]")
 @click.option(
     "--resume",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=OutputFile(),
     help="Keep finished rows in this file, and go on from those that an earlier call kept there.",
 )
 @click.option("-o", "--output", type=OutputFile(".md", ".json"), help="Write the matrix to this file: .md or .json.")
@@ -44,7 +50,6 @@ def verify_command(
     wrong on purpose. Ctrl-C ends the command and prints the rows that are finished; with --resume, the same
     command goes on from there.
 
-    \b
     Exit codes: 0 every promise holds, 1 a promise is broken, 2 a promise is undecided, 130 interrupted.
 
     \b
