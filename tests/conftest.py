@@ -17,6 +17,9 @@ settings.register_profile("house", deadline=None)  # a busy machine is no failur
 settings.load_profile("house")
 
 
+os.environ.pop("COLUMNS", None)  # of the terminal that runs the tests, also in workers; a width is what a test says
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--rewrite-golden", action="store_true", help="Write golden files anew; read the diff before you commit."
