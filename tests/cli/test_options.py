@@ -81,6 +81,15 @@ def test_one_name_for_one_thing(name: str) -> None:
     assert without == []
 
 
+@pytest.mark.parametrize("name", ["", *(name for group in COMMANDS.values() for name in group)])
+def test_help_fits_a_narrow_terminal(vez: Vez, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values are named N, S, MS, P …: `INTEGER RANGE` says less and takes the room of the text beside it."""
+    monkeypatch.setenv("COLUMNS", "60")
+    code, out, _ = vez(f"{name} --help")
+    assert code == 0
+    assert [line for line in out.splitlines() if len(line) > 60 or "RANGE" in line or " INTEGER" in line] == []
+
+
 @pytest.mark.parametrize(
     ("line", "file", "start"),
     [

@@ -1,4 +1,4 @@
-"""`vez algorithms`: what exists."""
+"""`vez algorithms`: the algorithms, and what each assumes and guarantees."""
 
 from __future__ import annotations
 
@@ -17,11 +17,14 @@ from vez.study import load_algorithm
 from vez.study.headers import header
 
 
-@click.command(short_help="What exists.")
+@click.command(short_help="List the algorithms.")
 @click.argument("name", required=False, shell_complete=complete_algorithm)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def algorithms(name: str | None, as_json: bool) -> None:
-    """List all algorithms, or say everything about the one called NAME (or of path/to/file.py:Class)."""
+    """List all algorithms, or describe NAME: its idea, source, assumptions, guarantees and parameters.
+
+    NAME is a name from the list, or a class of your own: path/to/file.py:Class.
+    """
     if name is not None:
         algorithm = load_algorithm(name)
         guards.check_defaults(algorithm, "process")

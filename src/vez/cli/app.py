@@ -25,30 +25,30 @@ from vez.errors import UnknownName, VezError
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Take turns": {
         "run": ("vez.cli.run:run", "Run a command while holding a lock, a permit or a leadership."),
-        "status": ("vez.cli.status:status", "Who holds what, who waits, and for how long."),
-        "break": ("vez.cli.break_lock:break_lock", "Take a lock from its holder by force; recorded."),
+        "status": ("vez.cli.status:status", "Show who holds what, who waits, and for how long."),
+        "break": ("vez.cli.break_lock:break_lock", "Take a lock from its holder by force."),
         "elect": ("vez.cli.elect:elect", "Stand as a candidate, and lead until interrupted."),
         "observe": ("vez.cli.observe:observe", "Print each new leader of an election."),
-        "torture": ("vez.cli.torture:torture", "Kill, pause and fork real workers of an engine; judge what happened."),
+        "torture": ("vez.cli.torture:torture", "Test an engine: kill, pause and fork real workers, then judge."),
     },
     "See how it works": {
-        "algorithms": ("vez.cli.algorithms:algorithms", "What exists: topology, assumptions, guarantees, source."),
+        "algorithms": ("vez.cli.algorithms:algorithms", "List the algorithms: assumptions, guarantees, source."),
         "sim": ("vez.cli.sim:sim", "Run an algorithm in virtual time, with faults; judge, measure and draw it."),
-        "check": ("vez.cli.check:check_command", "Explore every interleaving; the shortest run to what goes wrong."),
-        "verify": ("vez.cli.verify:verify_command", "Check the whole catalogue against every kind of fault."),
-        "threads": ("vez.cli.threads:threads_command", "The classics of shared memory on real threads."),
-        "detectors": ("vez.cli.detectors:detectors", "Compare failure detectors: how soon, how often wrong."),
+        "check": ("vez.cli.check:check_command", "Explore every possible run; show a shortest run that goes wrong."),
+        "verify": ("vez.cli.verify:verify_command", "Check all algorithms under every kind of fault."),
+        "threads": ("vez.cli.threads:threads_command", "Run classic shared-memory programs on real threads."),
+        "detectors": ("vez.cli.detectors:detectors", "Compare failure detectors: how fast, how often wrong."),
         "show": ("vez.cli.show:show", "Judge, measure and draw a saved trace."),
         "docs": ("vez.cli.docs:docs", "Print a page of the documentation."),
-        "zoo": ("vez.cli.zoo:zoo", "Plausible mistakes, each with a run in which it shows: find it."),
+        "zoo": ("vez.cli.zoo:zoo", "Algorithms with one mistake each: find it."),
     },
     "Choose": {
         "compare": (
             "vez.cli.compare:compare",
-            "What every algorithm costs and tolerates, measured beside its formula.",
+            "Compare what algorithms cost and tolerate, with the formulas.",
         ),
-        "quorum": ("vez.cli.quorum:quorum", "How large must a quorum be, when coordinators may forget?"),
-        "timeout": ("vez.cli.timeout:timeout", "How long to wait before the silent are taken for dead?"),
+        "quorum": ("vez.cli.quorum:quorum", "How large must a quorum be if coordinators may lose their memory?"),
+        "timeout": ("vez.cli.timeout:timeout", "How long to wait before a silent process is taken for dead?"),
     },
 }
 
@@ -138,7 +138,7 @@ class App(click.Group):
 @click.group(cls=App, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, "-V", "--version", message="vez %(version)s")
 def app() -> None:
-    """Whose turn is it? Locks, leaders, and every textbook algorithm of coordination.
+    """Take turns with locks and leaders; simulate, check and draw the textbook algorithms behind them.
 
     Exit codes: 0 all is well, 1 a property is broken, 2 undecided, 64 wrong usage, 65 bad data, 66 no such file, 69
     engine unavailable, 70 a bug in vez (VEZ_DEBUG=1 shows where), 73 cannot write, 74 standard output failed, 75 not

@@ -13,18 +13,19 @@ from vez.engines.base import Kind
 from vez.turns.client import connect
 
 
-@click.command("break", short_help="Take a lock from its holder by force; recorded.")
+@click.command("break", short_help="Take a lock from its holder by force.")
 @click.argument("name")
 @click.option("--url", help="The engine.  [default: VEZ_URL, or the files of this machine]")
 @click.option("--kind", type=click.Choice(["lock", "semaphore", "election"]), default="lock", show_default=True,
-              help="What NAME is the name of.")  # fmt: skip
-@click.option("--reason", help="Why; it is written down.")
+              help="What kind of lock NAME is.")  # fmt: skip
+@click.option("--reason", metavar="TEXT", help="Shown by `vez status`.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def break_lock(name: str, url: str | None, kind: Kind, reason: str | None, as_json: bool) -> int:
-    """Break NAME: its holder is told, gets the grace that it asked for, and then the next in line gets in.
+    """Take the lock NAME from its holder by force, and grant it to the next waiter.
 
-    A holder that cannot be told (a paused process) still believes in its turn: only its token, which is too old by
-    then, keeps it from doing harm. Exit code 1 if nobody holds it.
+    The holder is told first, and gets the grace time that it asked for. A holder that cannot be told (a paused
+    process) still believes that it holds the lock; its token is then too old, so that whoever checks tokens refuses
+    it. The reason is recorded. Exit code 1 if nobody holds the lock.
     """
     with connect(engine_url(url)) as client:
         record = client.break_lock(name, reason or f"by {getpass.getuser()} with vez break", kind)

@@ -31,23 +31,29 @@ SIGNS = {True: "✓", False: "✗", None: ""}
 STYLES = {True: "green", False: "bold red", None: "default"}
 
 
-@click.command(short_help="What every algorithm costs and tolerates, measured beside its formula.")
+@click.command(short_help="Compare what algorithms cost and tolerate, with the formulas.")
 @click.argument("kind", type=click.Choice(list(KINDS)))
 @click.option(
-    "-n", "ns", type=int, multiple=True, metavar="N", help=f"How many processes; may be repeated.  [{DEFAULT_N}]"
+    "-n",
+    "ns",
+    type=int,
+    multiple=True,
+    metavar="N",
+    help=f"Number of processes; may be repeated.  [default: {DEFAULT_N}]",
 )
-@click.option("-a", "--algorithm", "only", multiple=True, metavar="NAME", help="Only this one; may be repeated.")
+@click.option(
+    "-a", "--algorithm", "only", multiple=True, metavar="NAME", help="Measure only this one; may be repeated."
+)
 @click.option(
     "--growth",
     is_flag=True,
-    help="Draw how the messages grow with N: up to 256 (elections on rings: 10,000), or as -n says.",
+    help="Draw the number of messages over N: up to 256 (elections on rings: 10,000), or each -n given.",
 )
 @click.option(
     "-o",
     "--output",
     type=OutputFile(".svg", ".txt", ".md", ".json"),
-    help="Write to a file: the chart of the growth as .svg, the table (with --growth: the chart) as .txt, the table as "
-    ".md or .json.",
+    help="Write the table to a file: .txt, .md or .json; or the chart of --growth: .svg, .txt or .json.",
 )
 @click.option("--markdown", is_flag=True, help="Print the table as Markdown.")
 @json_option
@@ -60,7 +66,7 @@ def compare(
     markdown: bool,
     as_json: bool,
 ) -> int:
-    """Measure all algorithms of a kind in the simulator, each figure beside what the papers say.
+    """Measure the cost of all algorithms of a kind in the simulator, and compare it with the formulas of the papers.
 
     \b
       vez compare mutex

@@ -28,20 +28,18 @@ COLUMNS = (Column("detector"), *(Column(title, right=True) for title in TITLES))
 
 
 @click.command(short_help="Compare failure detectors.")
-@click.option(
-    "--delay", type=DELAY, help="Of a heartbeat: exponential(4), pareto(1,1.5), …; replaces the standard cases."
-)
-@click.option("--loss", type=click.FloatRange(0, 1), help="Chance that a heartbeat is lost.")
-@click.option(
-    "--pause", type=click.FloatRange(0, 1000, max_open=True), help="The observer stands still so many ms every second."
-)
+@click.option("--delay", type=DELAY, help="Delay of a heartbeat: exponential(4), pareto(1,1.5), …")
+@click.option("--loss", type=click.FloatRange(0, 1), metavar="P", help="Chance that a heartbeat is lost.")
+@click.option("--pause", type=click.FloatRange(0, 1000, max_open=True), metavar="MS",
+              help="The observer stops for this time in every second.")  # fmt: skip
 @click.option(
     "--interval",
     "interval_ms",
     type=click.FloatRange(0.01),
     default=5.0,
     show_default=True,
-    help="Between heartbeats, ms.",
+    metavar="MS",
+    help="Time between heartbeats.",
 )
 @click.option(
     "--timeout",
@@ -49,7 +47,8 @@ COLUMNS = (Column("detector"), *(Column(title, right=True) for title in TITLES))
     type=click.FloatRange(0),
     default=15.0,
     show_default=True,
-    help="heartbeat, and adaptive at first, ms.",
+    metavar="MS",
+    help="heartbeat: the timeout; adaptive: the first timeout.",
 )
 @click.option(
     "--step",
@@ -57,40 +56,43 @@ COLUMNS = (Column("detector"), *(Column(title, right=True) for title in TITLES))
     type=click.FloatRange(0),
     default=5.0,
     show_default=True,
-    help="adaptive: longer after each mistake, ms.",
+    metavar="MS",
+    help="adaptive: added to the timeout after each mistake.",
 )
 @click.option(
     "--threshold",
     type=click.FloatRange(0, 300, min_open=True),
     default=8.0,
     show_default=True,
-    help="phi: suspect above this.",
+    metavar="PHI",
+    help="phi: suspect above this value.",
 )
-@click.option(
-    "--window", type=click.IntRange(2, 100_000), default=100, show_default=True, help="phi: intervals remembered."
-)
+@click.option("--window", type=click.IntRange(2, 100_000), default=100, show_default=True, metavar="N",
+              help="phi: number of the latest intervals that it uses.")  # fmt: skip
 @click.option(
     "--beats",
     type=click.IntRange(100, 10_000_000),
     default=20_000,
     show_default=True,
-    help="Heartbeats of the long life.",
+    metavar="N",
+    help="Heartbeats of the run without a crash, in which mistakes are counted.",
 )
-@click.option("--trials", type=click.IntRange(1, 100_000), default=200, show_default=True, help="Crashes.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Decides everything random.")
+@click.option("--trials", type=click.IntRange(1, 100_000), default=200, show_default=True, metavar="N",
+              help="Number of crashes, of which the detection is timed.")  # fmt: skip
+@click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Decides everything random.")
 @click.option("--plot", type=OutputFile(".svg"), hidden=True)
 @output_option
 @json_option
 def detectors(**options: Any) -> None:
-    """Compare failure detectors: how soon a crash is noticed, and how often the living are suspected.
+    """Compare failure detectors: how soon they notice a crash, and how often they suspect a living process.
 
     The measures are those of Chen, Toueg and Aguilera (2002): detection time, mistake rate, mistake duration and
-    query accuracy. Without --delay, --loss and --pause five standard cases are shown.
+    query accuracy. Five standard cases are measured, or one: that of --delay, --loss and --pause.
 
     \b
-    vez detectors
-    vez detectors --delay "lognormal(2,1)" --loss 0.05 --timeout 30
-    vez detectors -o detectors.svg
+      vez detectors
+      vez detectors --delay "lognormal(2,1)" --timeout 30
+      vez detectors -o detectors.svg
     """
     not_together("output", "plot")
     if options["plot"]:

@@ -16,16 +16,21 @@ from vez.cli.waiting import Teller
 @click.command(short_help="Stand as a candidate, and lead until interrupted.")
 @click.argument("name")
 @click.option("--url", help="The engine.  [default: VEZ_URL, or the files of this machine]")
-@click.option("--weight", type=int, default=0, show_default=True, help="The heaviest candidate is elected.")
-@click.option("--label", help="How observers see this candidate.  [default: HOST:PROCESS]")
-@click.option("--wait", "seconds", type=Number(min=0), metavar="S", help="Wait at most so many seconds.")
-@click.option("--for", "term_seconds", type=Number(min=0), metavar="S", help="Resign after so many seconds.")
+@click.option(
+    "--weight", type=int, default=0, show_default=True, metavar="N", help="The heaviest candidate is elected."
+)
+@click.option("--label", help="Name of this candidate for observers.  [default: HOST:PROCESS]")
+@click.option("--wait", "seconds", type=Number(min=0), metavar="S", help="Wait at most S seconds.")
+@click.option("--for", "term_seconds", type=Number(min=0), metavar="S", help="Resign S seconds after the election.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
 def elect(
     name: str, url: str | None, weight: int, label: str | None, seconds: float | None, term_seconds: float | None,
     as_json: bool,
 ) -> int:  # fmt: skip
-    """Stand as a candidate in the election NAME; when elected, say so and lead until interrupted or deposed."""
+    """Stand as a candidate in the election NAME; if elected, print the term and lead until interrupted.
+
+    Exit code 76 if the leadership is lost before that (`vez break --kind election`).
+    """
     teller = Teller(name, quiet=False, as_json=as_json)
 
     async def run() -> int:

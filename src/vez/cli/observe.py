@@ -1,4 +1,4 @@
-"""`vez observe`: each new leader of an election, as it comes."""
+"""`vez observe`: prints each new leader of an election."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from vez.turns.client import connect
 @click.argument("name")
 @click.option("--url", help="The engine.  [default: VEZ_URL, or the files of this machine]")
 @click.option("--once", is_flag=True, help="Print the current leader and exit; exit code 1 if there is none.")
-@click.option("--for", "seconds", type=Number(min=0), metavar="S", help="End after S seconds without change.")
+@click.option("--for", "seconds", type=Number(min=0), metavar="S", help="End after S seconds without a new leader.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
 def observe(name: str, url: str | None, once: bool, seconds: float | None, as_json: bool) -> int:
-    """Print who leads the election NAME, now and at each change, until interrupted."""
+    """Print the leader of the election NAME, and then each new leader, until interrupted."""
     not_together("once", "seconds")
     with connect(engine_url(url)) as client:
         for leader in client.election(name).observe(seconds):

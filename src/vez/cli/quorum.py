@@ -20,22 +20,32 @@ from vez.study.quorum.exact import parse_chance, plain, scientific
 from vez.study.quorum.experiment import Experiment, experiment, visible_chance
 
 
-@click.command(short_help="How large must a quorum be, when coordinators may forget?")
-@click.option("-n", "n", type=int, required=True, metavar="N", help="How many coordinators there are.")
-@click.option("-m", "m", type=int, metavar="M", help="How many must permit; without it, the smallest for --want.")
+@click.command(short_help="How large must a quorum be if coordinators may lose their memory?")
+@click.option("-n", "n", type=int, required=True, metavar="N", help="Number of coordinators.")
+@click.option(
+    "-m",
+    "m",
+    type=int,
+    metavar="M",
+    help="Permissions needed to enter.  [default: the smallest for --want, or a majority]",
+)
 @click.option(
     "-p",
     "forget",
     required=True,
     metavar="P",
-    help="Chance that one restarts without memory during a stay: 1e-4, 3/3600.",
+    help="Chance that a coordinator restarts without its memory while somebody is inside: 1e-4, 3/3600.",
 )
-@click.option("--down", metavar="P", help="Chance that one is down when it is asked.  [default: the same as -p]")
-@click.option("--want", metavar="P_V", help="Find the smallest M whose chance of violation is not above this.")
-@click.option("--simulate", is_flag=True, help="Run the real algorithm, at a P with which violations are seen.")
-@click.option("--runs", type=int, default=1000, show_default=True, help="Runs of --simulate.")
-@click.option("--simulate-p", metavar="P", help="The P of --simulate.  [default: seen in every fifth run]")
-@click.option("--seed", type=int, default=0, show_default=True, help="Decides all chance of --simulate.")
+@click.option(
+    "--down", metavar="P", help="Chance that a coordinator is down when it is asked.  [default: the same as -p]"
+)
+@click.option("--want", metavar="P_V", help="Find the smallest M with at most this chance of two inside.")
+@click.option("--simulate", is_flag=True, help="Also run the real algorithm, with a P large enough to see violations.")
+@click.option("--runs", type=int, default=1000, show_default=True, metavar="N", help="Number of runs of --simulate.")
+@click.option("--simulate-p", metavar="P", help="The P of --simulate.  [default: a violation in every fifth run]")
+@click.option(
+    "--seed", type=int, default=0, show_default=True, metavar="N", help="Decides everything random in --simulate."
+)
 @output_option
 @json_option
 def quorum(
@@ -51,9 +61,9 @@ def quorum(
     output: Path | None,
     as_json: bool,
 ) -> int:
-    """The exact chance that two get in together, because coordinators forgot whom they let in.
+    """Compute the exact chance that two processes are inside together, because coordinators forgot a permission.
 
-    N coordinators, M permissions to enter. Exact rationals, never rounded to 0.
+    A process needs the permissions of M of N coordinators to enter. Chances are exact fractions, never rounded to 0.
 
     \b
       vez quorum -n 32 -m 24 -p 0.0001

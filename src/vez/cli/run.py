@@ -26,16 +26,18 @@ _MARGIN = 1.0
 @click.argument("name")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.option("--url", help="The engine.  [default: VEZ_URL, or the files of this machine]")
-@click.option("--wait", "seconds", type=Number(min=0), metavar="S", help="Wait at most so many seconds.")
-@click.option("--no-wait", is_flag=True, help="Give up at once if it is not free.")
-@click.option("--busy-code", type=click.IntRange(0, 255), default=EXIT_BUSY, show_default=True,
-              help="The exit code when it was not granted in time.")  # fmt: skip
-@click.option("--shared", is_flag=True, help="Share it with other readers.")
-@click.option("--semaphore", "limit", type=click.IntRange(min=1), metavar="N", help="Let N run at once.")
-@click.option("--leader", is_flag=True, help="Run while leader; start again when elected again.")
-@click.option("--weight", type=int, default=0, help="With --leader: the heaviest candidate is elected.")
+@click.option("--wait", "seconds", type=Number(min=0), metavar="S", help="Wait at most S seconds.")
+@click.option("--no-wait", is_flag=True, help="Do not wait: give up if it is not free now.")
+@click.option("--busy-code", type=click.IntRange(0, 255), default=EXIT_BUSY, show_default=True, metavar="N",
+              help="Exit code if the lock was not granted in time.")  # fmt: skip
+@click.option("--shared", is_flag=True, help="Hold it together with other --shared commands.")
+@click.option(
+    "--semaphore", "limit", type=click.IntRange(min=1), metavar="N", help="At most N commands at the same time."
+)
+@click.option("--leader", is_flag=True, help="Run while elected leader; start again if elected again.")
+@click.option("--weight", type=int, default=0, metavar="N", help="With --leader: the heaviest candidate is elected.")
 @click.option("--kill-after", type=Number(0, 3000), default=5.0, show_default=True, metavar="S",
-              help="On loss, seconds from TERM to KILL.")  # fmt: skip
+              help="If the lock is lost: send KILL S seconds after TERM.")  # fmt: skip
 @click.option("--label", help="Name of this process in `vez status`.  [default: the command]")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing while waiting.")
 @click.option("--json", "as_json", is_flag=True, help="Print events as JSON lines on standard error.")
@@ -44,11 +46,11 @@ def run(
     shared: bool, limit: int | None, leader: bool, weight: int, kill_after: float, label: str | None, quiet: bool,
     as_json: bool,
 ) -> int:  # fmt: skip
-    """Run COMMAND while holding NAME: wait for the turn, start the command, let go when it ends.
+    """Run COMMAND while holding the lock NAME: wait for the lock, run the command, release the lock.
 
-    The command gets VEZ_LOCK and VEZ_TOKEN in its environment, its standard input, and every signal sent to
-    `vez run`. Its exit code is returned. If the lock is lost (broken by force, or unprovable) its process group gets
-    TERM, then KILL, and `vez run` ends with 76.
+    The command gets VEZ_LOCK and VEZ_TOKEN in its environment, standard input, and every signal sent to `vez run`.
+    The exit code is that of the command. If the lock is lost (by `vez break`, or because its files are gone), the
+    command's process group gets TERM, then KILL, and the exit code is 76.
 
         vez run nightly -- ./backup.sh --full
     """

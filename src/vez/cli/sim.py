@@ -40,7 +40,7 @@ class SimCommand(click.Command):
 
 @click.command(cls=SimCommand, short_help="Run an algorithm in virtual time.")
 @click.argument("algorithm", required=False, shell_complete=complete_algorithm)
-@click.option("-n", type=click.IntRange(1), help="Number of processes, numbered 1 to N.  [default: 5]")
+@click.option("-n", type=click.IntRange(1), metavar="N", help="Number of processes, numbered 1 to N.  [default: 5]")
 @click.option("--ids", type=IDS, help="Identifiers of the processes, in ring order, instead of -n.")
 @click.option("--topology", type=click.Choice(sorted(TOPOLOGIES)), help="Topology, if not the algorithm's own.")
 @click.option("--edges", type=EDGES, help="Channels of a graph: 1-2,2-3.")
@@ -48,8 +48,10 @@ class SimCommand(click.Command):
 @click.option(
     "--scenario", type=click.Path(path_type=Path), help="Read a scenario file (TOML); the other options change it."
 )
-@click.option("--seed", type=int, help="Decides everything random.  [default: 0]")
-@click.option("--until", type=click.FloatRange(0), help="Stop at this virtual time, in ms.  [default: 1000]")
+@click.option("--seed", type=int, metavar="N", help="Decides everything random.  [default: 0]")
+@click.option(
+    "--until", type=click.FloatRange(0), metavar="MS", help="Stop at this virtual time, in ms.  [default: 1000]"
+)
 @click.option(
     "--delay",
     type=DELAY,
@@ -58,18 +60,23 @@ class SimCommand(click.Command):
 @click.option(
     "--fifo/--no-fifo", default=None, help="Deliver in order, or in any order.  [default: as the algorithm assumes]"
 )
-@click.option("--loss", type=click.FloatRange(0, 1), help="Chance that a message is lost.")
-@click.option("--duplicate", type=click.FloatRange(0, 1), help="Chance that a message arrives twice.")
-@click.option("--reorder", type=click.FloatRange(0, 1), help="Chance that a message is held up and overtaken.")
-@click.option("--requests", type=click.IntRange(0), help="Mutex: requests of each process.  [default: 2]")
+@click.option("--loss", type=click.FloatRange(0, 1), metavar="P", help="Chance that a message is lost.")
+@click.option("--duplicate", type=click.FloatRange(0, 1), metavar="P", help="Chance that a message arrives twice.")
+@click.option(
+    "--reorder", type=click.FloatRange(0, 1), metavar="P", help="Chance that later messages overtake a message."
+)
+@click.option("--requests", type=click.IntRange(0), metavar="N", help="Mutex: requests of each process.  [default: 2]")
 @click.option("--think", type=DELAY, help="Mutex: time before each request.  [default: uniform(0, 20)]")
 @click.option("--inside", type=DELAY, help="Mutex: time in the critical section.  [default: uniform(1, 3)]")
-@click.option("--wait", type=DELAY, help="Mutex: the time after which a waiter withdraws.  [default: never]")
+@click.option("--wait", type=DELAY, help="Mutex: a waiter gives up after this time.  [default: never]")
 @click.option(
-    "--want", type=WANT, multiple=True, help="Mutex: 2@0+3, 2 wants in at 0 ms for 3 ms; 2@0+3..5: withdraws at 5 ms."
+    "--want",
+    type=WANT,
+    multiple=True,
+    help="Mutex: 2@0+3: process 2 asks at 0 ms and stays 3 ms; 2@0+3..5: and gives up at 5 ms.",
 )
 @click.option(
-    "--elect", type=ELECT, multiple=True, help="Election: 2@5, process 2 starts one at 5 ms.  [default: all at 0]"
+    "--elect", type=ELECT, multiple=True, help="Election: 2@5: process 2 starts one at 5 ms.  [default: all at 0]"
 )
 @click.option(
     "--crash",
@@ -77,29 +84,40 @@ class SimCommand(click.Command):
     multiple=True,
     help="3@7: process 3 crashes at 7 ms; 3@7..15: and recovers; 3@7..15:amnesia: without memory.",
 )
-@click.option("--pause", type=PAUSE, multiple=True, help="2@5+10: process 2 stands still at 5 ms for 10 ms.")
-@click.option("--partition", type=PARTITION, multiple=True, help="1,2|3@5..20: two sides that do not hear each other.")
-@click.option("--cut", type=CUT, multiple=True, help="1>2@5..20: a channel that carries nothing, one way.")
+@click.option("--pause", type=PAUSE, multiple=True, help="2@5+10: process 2 is paused at 5 ms for 10 ms.")
+@click.option(
+    "--partition", type=PARTITION, multiple=True, help="1,2|3@5..20: no messages between the two sides from 5 to 20 ms."
+)
+@click.option("--cut", type=CUT, multiple=True, help="1>2@5..20: no messages from 1 to 2 from 5 to 20 ms.")
 @click.option("--drift", type=DRIFT, multiple=True, help="2=1.5: process 2's timers take 1.5 times as long.")
-@click.option("--suspect", type=SUSPECT, multiple=True, help="1:3@5..9: process 1 wrongly believes that 3 is dead.")
+@click.option("--suspect", type=SUSPECT, multiple=True, help="1:3@5..9: process 1 wrongly suspects 3 from 5 to 9 ms.")
 @click.option(
     "--detector",
     type=click.Choice(DETECTORS),
     help="Failure detector; all but the first two can be wrong.  [default: perfect]",
 )
-@click.option("--crashes", type=click.IntRange(0), help="Number of random crashes.")
-@click.option("--recoveries", type=click.IntRange(0), help="Number of random crashes that are followed by a recovery.")
-@click.option("--pauses", type=click.IntRange(0), help="Number of random pauses.")
-@click.option("--partitions", type=click.IntRange(0), help="Number of random partitions.")
+@click.option("--crashes", type=click.IntRange(0), metavar="N", help="Number of random crashes.")
 @click.option(
-    "--runs", type=click.IntRange(1), help=f"Sweep over this many seeds; delay then defaults to {SWEEP_DELAY}."
+    "--recoveries",
+    type=click.IntRange(0),
+    metavar="N",
+    help="Number of random crashes that are followed by a recovery.",
+)
+@click.option("--pauses", type=click.IntRange(0), metavar="N", help="Number of random pauses.")
+@click.option("--partitions", type=click.IntRange(0), metavar="N", help="Number of random partitions.")
+@click.option(
+    "--runs",
+    type=click.IntRange(1),
+    metavar="N",
+    help=f"Run N seeds and count what breaks; --delay is then {SWEEP_DELAY} by default.",
 )
 @click.option(
     "--without",
     type=click.Choice([str(assumption) for assumption in Assumption]),
-    help="Turn an assumption off, and search --runs seeds for a broken guarantee.",
+    metavar="ASSUMPTION",
+    help=f"Turn an assumption off, and search --runs seeds for a broken guarantee: {', '.join(Assumption)}.",
 )
-@click.option("--jobs", type=click.IntRange(1), help="Cores for a sweep.  [default: all]")
+@click.option("--jobs", type=click.IntRange(1), metavar="N", help="Cores for --runs.  [default: all]")
 @click.option(
     "--shrink",
     "shrink_to",
@@ -122,11 +140,11 @@ def sim(context: click.Context, /, **options: Any) -> int:
     expects), 2 undecided (the run ended too early to judge a promised property), 130 interrupted.
 
     \b
-    vez sim ricart-agrawala -n 4 --diagram text
-    vez sim coordinator-lease -n 3 --want 2@0+30 --want 3@1 -o slow.html
-    vez sim bully -n 5 --crash 5@20
-    vez sim token-ring --runs 1000 --crashes 1 --shrink lost-token.toml
-    vez sim lamport --without fifo
+      vez sim ricart-agrawala -n 4 --diagram text
+      vez sim coordinator-lease --want 2@0+30 -o slow.html
+      vez sim bully -n 5 --crash 5@20
+      vez sim token-ring --runs 1000 --crashes 1
+      vez sim lamport --without fifo
     """
     if options["without"]:
         return run_without(options)

@@ -28,17 +28,18 @@ COLUMNS = (
 )  # fmt: skip
 
 
-@click.command(short_help="Who holds what, who waits, and for how long.")
+@click.command(short_help="Show who holds what, who waits, and for how long.")
 @click.argument("name", required=False)
 @click.option("--url", help="The engine.  [default: VEZ_URL, or the files of this machine]")
-@click.option("--all", "everything", is_flag=True, help="Show names too that nobody holds or waits for.")
-@click.option("--watch", is_flag=True, help="Keep looking until interrupted.")
-@click.option("--interval", type=Number(min=0.05), default=0.5, show_default=True, help="With --watch.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON; with --watch a line at each change.")
+@click.option("--all", "everything", is_flag=True, help="Also show names that nobody holds or waits for.")
+@click.option("--watch", is_flag=True, help="Refresh until interrupted.")
+@click.option("--interval", type=Number(min=0.05), default=0.5, show_default=True, metavar="S",
+              help="With --watch: seconds between two looks.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; with --watch, one line at each change.")
 def status(name: str | None, url: str | None, everything: bool, watch: bool, interval: float, as_json: bool) -> int:
-    """Show holders, queues and forced releases: of NAME, or of all names in use.
+    """Show the holders, waiters and forced releases of NAME, or of all names in use.
 
-    Names whose files cannot be read are shown as damaged, and the exit code is 65 then.
+    A name whose files cannot be read is shown as damaged; the exit code is then 65.
     """
     only_with("--watch", watch, "interval")
     not_together("name", "everything")

@@ -24,18 +24,31 @@ from vez.threads.ring import ring
 
 @click.command("threads", short_help="Run programs on real threads.")
 @click.argument("program", required=False)
-@click.option("--threads", type=click.IntRange(1, 1000), help="counter, ring: number of threads.  [default: 10, 30]")
 @click.option(
-    "--rounds", type=click.IntRange(1), default=10_000, show_default=True, help="counter: updates by each thread."
+    "--threads", type=click.IntRange(1, 1000), metavar="N", help="counter, ring: number of threads.  [default: 10, 30]"
+)
+@click.option(
+    "--rounds",
+    type=click.IntRange(1),
+    metavar="N",
+    default=10_000,
+    show_default=True,
+    help="counter: updates by each thread.",
 )
 @click.option("--lock", type=click.Choice(LOCKS), help="counter: only with this lock.  [default: with each in turn]")
 @click.option(
-    "--letters", type=click.IntRange(1, 100_000), default=80, show_default=True, help="ring: length of the message."
+    "--letters",
+    type=click.IntRange(1, 100_000),
+    metavar="N",
+    default=80,
+    show_default=True,
+    help="ring: length of the message.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="ring: seed of the random message.")
+@click.option("--seed", type=int, metavar="N", default=0, show_default=True, help="ring: seed of the random message.")
 @click.option(
     "--switch",
     type=Number(0.1, 1e6),
+    metavar="US",
     default=10.0,
     show_default=True,
     help="Microseconds after which the interpreter may switch threads; Python's default is 5000.",
@@ -46,6 +59,7 @@ from vez.threads.ring import ring
 @click.option(
     "--patience",
     type=Number(0.1),
+    metavar="S",
     default=60.0,
     show_default=True,
     help="Other programs: seconds until blocked threads count as a deadlock.",
@@ -59,10 +73,10 @@ def threads_command(program: str | None, **options: Any) -> int:
     Exit codes: 0 as claimed, 1 not as claimed, or a deadlock.
 
     \b
-    vez threads
-    vez threads counter --threads 10 --rounds 10000
-    vez threads ring
-    vez threads two-locks --patience 2
+      vez threads
+      vez threads counter --threads 10 --rounds 10000
+      vez threads ring
+      vez threads two-locks --patience 2
     """
     if program is None:
         _refuse("the list", frozenset())

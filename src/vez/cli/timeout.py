@@ -1,4 +1,4 @@
-"""`vez timeout`: how long to wait before one who is silent is taken for dead."""
+"""`vez timeout`: how long to wait for an answer before a process is taken for dead."""
 
 from __future__ import annotations
 
@@ -20,13 +20,16 @@ from vez.study.timeout.loopback import measure_loopback
 from vez.study.timeout.silence import MAX_BYTES, DelayTail, Silence, parse_samples, read_samples
 
 
-@click.command(short_help="How long to wait before the silent are taken for dead?")
-@click.option("-e", "--wait-cost", type=float, required=True, metavar="E", help="What one ms of waiting costs.")
-@click.option("-c", "--mistake-cost", type=float, required=True, metavar="C", help="What a mistake costs.")
-@click.option("--delay", metavar="DISTRIBUTION", help="How long answers take, in ms: lognormal(2,0.5), pareto(1,2), …")
-@click.option("--samples", metavar="FILE", help="Measured delays, one number of ms a line; - for standard input.")
-@click.option("--live", is_flag=True, help="Measure round trips over a real socket of this machine.")
-@click.option("--round-trips", type=int, default=2000, show_default=True, help="How many --live takes.")
+@click.command(short_help="How long to wait before a silent process is taken for dead?")
+@click.option("-e", "--wait-cost", type=float, required=True, metavar="E", help="Cost of one ms of waiting.")
+@click.option(
+    "-c", "--mistake-cost", type=float, required=True, metavar="C", help="Cost of taking a living process for dead."
+)
+@click.option("--delay", metavar="DISTRIBUTION", help="Delay of answers, in ms: lognormal(2,0.5), pareto(1,2), …")
+@click.option("--samples", metavar="FILE", help="Measured delays, in ms, one per line; - for standard input.")
+@click.option("--live", is_flag=True, help="Measure round trips over a loopback socket of this machine.")
+@click.option("--round-trips", type=int, default=2000, show_default=True, metavar="N",
+              help="Number of round trips of --live.")  # fmt: skip
 @output_option
 @json_option
 def timeout(
@@ -39,14 +42,15 @@ def timeout(
     output: Path | None,
     as_json: bool,
 ) -> None:
-    """The timeout with the smallest expected cost E·t + C·p(t), where p(t) is the chance of a mistake.
+    """Find the timeout t with the smallest expected cost E·t + C·p(t).
 
-    Waiting t ms for one who is dead costs E·t; taking a slow one for dead costs C, and happens with the
-    probability p(t) that an answer takes longer than t. Give one source of delays.
+    Waiting t ms for a dead process costs E·t. Taking a slow process for dead is a mistake and costs C; p(t), the
+    chance of that, is the chance that an answer takes longer than t. Give one source of delays: --delay, --samples
+    or --live.
 
     \b
       vez timeout -e 1 -c 500 --delay 'lognormal(2, 0.5)'
-      vez timeout -e 0.2 -c 1e4 --samples delays.txt -o cost.svg
+      vez timeout -e 0.2 -c 1e4 --samples delays.txt
       vez timeout -e 1 -c 1000 --live
     """
     only_with("--live", live, "round_trips")

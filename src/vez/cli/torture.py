@@ -24,7 +24,7 @@ _AROUND_US = 20_000
 """What a picture of a violation shows before and after it."""
 
 
-@click.command(short_help="Kill, pause and fork real workers of an engine; judge what happened.")
+@click.command(short_help="Test an engine: kill, pause and fork real workers, then judge.")
 @click.argument("old_url", required=False, metavar="")
 @click.option("--url", help="The engine.  [default: VEZ_URL, or the files of this machine]")
 @click.option("-n", "--workers", type=click.IntRange(2, 64), default=5, show_default=True, metavar="N",
@@ -32,19 +32,24 @@ _AROUND_US = 20_000
 @click.option("--seconds", type=Number(0.1, 86400), default=5.0, show_default=True, metavar="S",
               help="How long faults are injected.")  # fmt: skip
 @click.option("--entries", type=click.IntRange(10, 200_000), default=3000, show_default=True, metavar="N",
-              help="Stop early after so many entries.")  # fmt: skip
+              help="Stop early, after N entries.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Decides every fault.")
 @click.option("--faults", default=",".join(FAULTS), show_default=True, metavar="LIST",
               help="Kinds of faults, separated by commas; '' for none.")  # fmt: skip
-@click.option("--trace", type=click.Path(path_type=Path), help="Save what happened; `vez show` reads it.")
-@click.option("-o", "--output", type=OutputFile(*SUFFIXES), help="Draw a violation into this file.")
+@click.option("--trace", type=click.Path(path_type=Path), help="Save the trace for `vez show`.")
+@click.option(
+    "-o", "--output", type=OutputFile(*SUFFIXES), help="Draw a violation into this file: .txt, .mmd, .svg or .html."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def torture(
     old_url: str | None, url: str | None, workers: int, seconds: float, entries: int, seed: int, faults: str,
     trace: Path | None, output: Path | None, as_json: bool,
 ) -> int:  # fmt: skip
-    """Torture an engine: workers acquire, change a shared number and release, while a nemesis kills, pauses
-    and interrupts them, and they fork. Then every event is judged: exclusion, order, tokens, lost updates, progress.
+    """Test an engine with real processes and real faults.
+
+    Workers acquire a lock, change a shared number and release the lock; meanwhile they are killed, paused and
+    interrupted, and they fork. Then the recorded events are judged: mutual exclusion, order, tokens, lost updates,
+    progress.
     """
     if old_url is not None:
         not_together("old_url", "url")

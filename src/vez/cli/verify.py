@@ -23,16 +23,17 @@ MAX_STATES = 3_000_000
 """For each world; the whole catalogue then takes some minutes."""
 
 
-@click.command("verify", short_help="Check the whole catalogue.")
+@click.command("verify", short_help="Check all algorithms.")
 @click.argument("algorithms", nargs=-1)
 @click.option(
     "--max-states",
     type=click.IntRange(1),
+    metavar="N",
     default=MAX_STATES,
     show_default=True,
     help="Stop each search after this many states.",
 )
-@click.option("--jobs", type=click.IntRange(1, 2), help="Number of cores.  [default: all, at most 2]")
+@click.option("--jobs", type=click.IntRange(1, 2), metavar="N", help="Number of cores.  [default: all, at most 2]")
 @click.option(
     "--resume",
     type=OutputFile(),
@@ -44,17 +45,16 @@ def verify_command(
     algorithms: tuple[str, ...], max_states: int, jobs: int | None, resume: Path | None, output: Path | None,
     as_json: bool,
 ) -> int:  # fmt: skip
-    """Check ALGORITHMS (or all) for few processes against every kind of fault.
+    """Check ALGORITHMS (default: all) with a few processes, under each kind of fault.
 
-    Only worlds that keep the algorithm's assumptions decide the exit code, and not those of algorithms that are
-    wrong on purpose. Ctrl-C ends the command and prints the rows that are finished; with --resume, the same
-    command goes on from there.
+    The exit code depends only on faults that the algorithm's assumptions allow; algorithms that are wrong on purpose
+    do not count. Ctrl-C prints the rows that are finished; with --resume, the same command continues from there.
 
     Exit codes: 0 every promise holds, 1 a promise is broken, 2 a promise is undecided, 130 interrupted.
 
     \b
-    vez verify ricart-agrawala bully
-    vez verify --resume rows.jsonl -o verdicts.md
+      vez verify ricart-agrawala bully
+      vez verify --resume rows.jsonl -o verdicts.md
     """
     chosen = {name: find(name) for name in algorithms} or dict(ALGORITHMS)
     from vez.study.verify.page import markdown  # here, so that --help needs no NumPy

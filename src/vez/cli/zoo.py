@@ -1,4 +1,4 @@
-"""`vez zoo`: mistakes to be found, and how they show."""
+"""`vez zoo`: algorithms with one mistake, each with a run that fails."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from vez.study.exhibit import Exhibit, exhibit, source
 from vez.zoo import ZOO, Specimen, find_specimen
 
 
-@click.command(short_help="Plausible mistakes: find them.")
+@click.command(short_help="Algorithms with one mistake each: find it.")
 @click.argument("name", required=False, shell_complete=complete_zoo)
-@click.option("--answer", is_flag=True, help="Also say what is wrong, and show the code.")
+@click.option("--answer", is_flag=True, help="Also explain the mistake, and show the code.")
 @click.option("-o", "--output", type=OutputFile(*SUFFIXES), help="Draw the run of NAME into a file.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def zoo(name: str | None, answer: bool, output: Path | None, as_json: bool) -> None:
-    """List the wrong algorithms of the zoo, or show a short run of the one called NAME that fails.
+    """List the wrong algorithms of the zoo, or show a short run of NAME that fails.
 
-    Each is a right algorithm but for one mistake. Read the run, guess the mistake, then ask for the --answer.
+    Each is a correct algorithm with one mistake put in. Read the run, guess the mistake, then ask for the --answer.
 
     \b
-    vez zoo
-    vez zoo twins
-    vez zoo twins --answer
-    vez zoo twins -o twins.html
-    vez sim zoo:twins -n 3 --runs 200
+      vez zoo
+      vez zoo twins
+      vez zoo twins --answer
+      vez zoo twins -o twins.html
+      vez sim zoo:twins -n 3 --runs 200
     """
     only_with("NAME", name is not None, "output")
     if name is not None:
