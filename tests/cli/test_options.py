@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from vez.cli.app import COMMANDS, app, run
 from vez.errors import UnknownName
+from vez.turns.client import connect
 
 Vez = Callable[[str], tuple[int, str, str]]
 
@@ -47,7 +49,10 @@ def vez(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
         ("timeout -e 1 -c 5 --delay 3 --live", "expected one source of delays"),
         ("compare mutex --markdown --json", "--markdown and --json exclude each other"),
         ("compare mutex --growth -o x.md", "a chart is not Markdown"),
-        ("zoo -o x.svg", "--output has no effect without NAME"),
+        ("zoo -o x.svg", "x.svg: the list has no form with the suffix '.svg'"),
+        ("zoo twins -o x.json", "x.json: a run has no form with the suffix '.json'"),
+        ("status --watch -o x.md", "--watch and --output exclude each other"),
+        ("algorithms -o x.html", "the suffix '.html' is not the name of a format"),
         ("quorum -n 5 -p 0.1 -o x.png", "the suffix '.png' is not the name of a format"),
         ("timeout -e 1 -c 5 --delay 3 -o x", "the suffix '(none)' is not the name of a format"),
         ("torture -o x.doc", "the suffix '.doc' is not the name of a format"),
@@ -103,6 +108,18 @@ def test_help_fits_a_narrow_terminal(vez: Vez, name: str, monkeypatch: pytest.Mo
         ("compare mutex --growth -n 4 -n 5 -a lamport", "x.txt", "Messages"),
         ("compare mutex --growth -n 4 -n 5 -a lamport", "x.json", "{"),
         ("detectors --beats 100 --trials 1 --loss 0.1", "x.txt", "Notice sooner"),
+        ("detectors --beats 100 --trials 1 --loss 0.1", "x.md", "| case | detector | detection ms |"),
+        ("detectors --beats 100 --trials 1 --loss 0.1", "x.json", "{"),
+        ("status", "x.txt", "file:"),
+        ("status", "x.md", "| name | kind | who |"),
+        ("status", "x.json", "{"),
+        ("algorithms", "x.txt", "Mutual exclusion"),
+        ("algorithms", "x.md", "## Mutual exclusion\n\n| name | algorithm |\n|---|---|\n| "),
+        ("algorithms", "x.json", "{"),
+        ("algorithms bully", "x.md", "## bully\n\n"),
+        ("zoo", "x.txt", "name "),
+        ("zoo", "x.md", "| name | meant to be | breaks | teaches |\n|---|---|---|---|\n| "),
+        ("zoo --answer", "x.json", "{"),
         ("zoo twins", "x.html", "<!doctype html>"),
         ("zoo twins", "x.svg", "<svg"),
     ],
@@ -114,6 +131,15 @@ def test_the_suffix_decides_the_format(vez: Vez, line: str, file: str, start: st
     assert text.startswith(start)
     if file.endswith(".json"):
         json.loads(text)
+
+
+def test_a_status_in_a_file_is_the_one_on_the_terminal(vez: Vez, tmp_path: Path) -> None:
+    with connect(f"file://{tmp_path}/turns") as client, client.lock("nightly", label="one|[x]") as grant:
+        _, out, _ = vez("status -o x.md --json")
+        vez("status -o x.json")
+    assert json.loads(Path("x.json").read_text()) == json.loads(out)
+    (row,) = Path("x.md").read_text().splitlines()[2:]
+    assert row.startswith(f"| nightly | lock | one\\|[x] (process {os.getpid()}) | {grant.token} |")
 
 
 def test_old_forms_work_and_say_what_to_use(vez: Vez, tmp_path: Path) -> None:

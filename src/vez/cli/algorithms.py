@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import click
+from rich.console import Console
 from rich.markup import escape
 
 from vez.algorithms import ALGORITHMS
 from vez.cli.names import complete_algorithm
 from vez.cli.output import console, print_json
+from vez.cli.table_files import markdown_table, table_option, write_table
 from vez.cli.tables import Column, print_table
 from vez.core import guards
 from vez.core.process import PARAMETER, Process, marked
@@ -20,22 +25,28 @@ from vez.study.headers import header
 @click.command(short_help="List the algorithms.")
 @click.argument("name", required=False, shell_complete=complete_algorithm)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def algorithms(name: str | None, as_json: bool) -> None:
+@table_option
+def algorithms(name: str | None, as_json: bool, output: Path | None) -> None:
     """List all algorithms, or describe NAME: its idea, source, assumptions, guarantees and parameters.
 
     NAME is a name from the list, or a class of your own: path/to/file.py:Class.
     """
-    if name is not None:
+    text: Callable[[Console], None]
+    markdown: Callable[[], str]
+    if name is None:
+        value: dict[str, Any] = {"algorithms": [describe(algorithm) for algorithm in ALGORITHMS.values()]}
+        text, markdown = _print_all, _all_markdown
+    else:
         algorithm = load_algorithm(name)
         guards.check_defaults(algorithm, "process")
-        if as_json:
-            print_json(describe(algorithm))
-        else:
-            _print_one(algorithm)
-    elif as_json:
-        print_json({"algorithms": [describe(algorithm) for algorithm in ALGORITHMS.values()]})
+        value = describe(algorithm)
+        text, markdown = partial(_print_one, algorithm), partial(_one_markdown, algorithm)
+    if as_json:
+        print_json(value)
     else:
-        _print_all()
+        text(console())
+    if output is not None:
+        write_table(output, text, markdown, lambda: value)
 
 
 def describe(algorithm: type[Process]) -> dict[str, Any]:
@@ -57,10 +68,10 @@ def describe(algorithm: type[Process]) -> dict[str, Any]:
     }
 
 
-def _print_all() -> None:
-    out = console()
+def _all_rows() -> list[tuple[str, list[list[str]]]]:
+    """A title for each role, and the rows of its algorithms: name, and what it is."""
+    found = []
     for role, title in (("mutex", "Mutual exclusion"), ("election", "Leader election")):
-        out.print(f"[bold]{title}[/]")
         rows = []
         for algorithm in (one for one in ALGORITHMS.values() if one.role == role):
             page = header(algorithm)
@@ -68,20 +79,41 @@ def _print_all() -> None:
             wrong = f"\n[red]wrong on purpose: {escape(algorithm.wrong)}[/]" if algorithm.wrong else ""
             details = f"{algorithm.topology.name}; assumes {assumes}; {page.get('Source', '')}"
             rows.append([algorithm.name, f"{escape(page['Summary'])}{wrong}\n[dim]{escape(details)}[/]"])
+        found.append((title, rows))
+    return found
+
+
+def _print_all(out: Console) -> None:
+    for title, rows in _all_rows():
+        out.print(f"[bold]{title}[/]")
         print_table(out, [Column(style="cyan"), Column()], rows, ruled=False)
     out.print("\nvez algorithms NAME says more; vez sim NAME runs it.")
 
 
-def _print_one(algorithm: type[Process]) -> None:
-    out = console()
-    page = header(algorithm)
-    out.print(f"[bold]{escape(algorithm.name or algorithm.__name__)}[/]  {escape(page.pop('Summary'))}")
+def _all_markdown() -> str:
+    return "\n".join(f"## {title}\n\n{markdown_table(['name', 'algorithm'], rows)}" for title, rows in _all_rows())
+
+
+def _print_one(algorithm: type[Process], out: Console) -> None:
+    out.print(f"[bold]{escape(algorithm.name or algorithm.__name__)}[/]  {escape(header(algorithm)['Summary'])}")
     if algorithm.wrong:
         out.print(f"[bold red]wrong on purpose:[/] {escape(algorithm.wrong)}")
+    print_table(out, [Column(style="dim"), Column()], _one_rows(algorithm), ruled=False)
+
+
+def _one_markdown(algorithm: type[Process]) -> str:
+    title = f"## {algorithm.name or algorithm.__name__}\n\n{header(algorithm)['Summary']}\n\n"
+    wrong = f"**Wrong on purpose:** {algorithm.wrong}\n\n" if algorithm.wrong else ""
+    return title + wrong + markdown_table(["about", "what"], _one_rows(algorithm))
+
+
+def _one_rows(algorithm: type[Process]) -> list[list[str]]:
+    page = header(algorithm)
+    page.pop("Summary")
     rows = [[label.lower(), escape(text)] for label, text in page.items()]
     rows.append(["topology", algorithm.topology.name])
     rows += [[f"assumes {assumption}", assumption.meaning] for assumption in algorithm.assumes]
     rows += [[f"promises {guarantee}", guarantee.meaning] for guarantee in algorithm.guarantees]
     for name in marked(algorithm, PARAMETER):
         rows.append([f"parameter {name}", escape(f"{getattr(algorithm(), name)!r}   (--set {name}=…)")])
-    print_table(out, [Column(style="dim"), Column()], rows, ruled=False)
+    return rows

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,9 @@ from rich.markup import escape
 from vez.cli.app import settle
 from vez.cli.charts import json_option, show
 from vez.cli.given import OutputFile, not_together
-from vez.cli.output import PIPE_WIDTH, console, json_text, print_json, write_file
+from vez.cli.output import console, json_text, print_json, write_file
 from vez.cli.progress import progress
+from vez.cli.table_files import markdown_table, write_table
 from vez.cli.tables import Column, print_table
 from vez.draw.chart import Axis, Chart, Series
 from vez.errors import Misuse, UnknownName
@@ -86,15 +86,21 @@ def compare(
         return 0
     rows = _measured(module, names, ns or (DEFAULT_N,))
     code = settle(broken=not all(row.passed for row in rows))
-    form = ".json" if as_json else ".md" if markdown else ".txt"
-    _print(console(), form, kind, rows)
+    if as_json:
+        print_json(_as_json(kind, rows))
+    elif markdown:
+        click.echo(_markdown(kind, rows), nl=False)
+    else:
+        _print_tables(console(), kind, rows)
     if output is not None and output.suffix.lower() == ".svg":
         _growth(module, names, ns or module.GROWTH_NS, output, as_json=False)
     elif output is not None:
-        text = StringIO()
-        _print(Console(file=text, width=PIPE_WIDTH, highlight=False), output.suffix.lower(), kind, rows)
-        write_file(output, text.getvalue())
-        click.echo(f"wrote {output}", err=True)
+        write_table(
+            output,
+            lambda out: _print_tables(out, kind, rows),
+            lambda: _markdown(kind, rows),
+            lambda: _as_json(kind, rows),
+        )
     return code
 
 
@@ -106,18 +112,6 @@ def _measured(module: Any, names: list[str], sizes: tuple[int, ...]) -> list[Row
                 rows.append(module.compare(name, n))
                 step(name)
     return rows
-
-
-def _print(out: Console, form: str, kind: str, rows: list[Row]) -> None:
-    """Print the rows as JSON, as Markdown or as tables for people."""
-    metrics: tuple[Metric, ...] = KINDS[kind].METRICS
-    if form == ".json":
-        meanings = {metric.name: metric.meaning for metric in metrics}
-        out.file.write(json_text({"kind": kind, "metrics": meanings, "rows": [_row_json(row) for row in rows]}))
-    elif form == ".md":
-        out.file.write(_markdown(metrics, rows) + "\n")
-    else:
-        _print_tables(out, metrics, rows, KINDS[kind].LEGEND)
 
 
 def _names(module: Any, kind: str, only: tuple[str, ...]) -> list[str]:
@@ -167,7 +161,8 @@ def _growth(module: Any, names: list[str], ns: tuple[int, ...], output: Path | N
         show(chart, output, quiet=as_json)
 
 
-def _print_tables(out: Console, metrics: tuple[Metric, ...], rows: list[Row], legend: str) -> None:
+def _print_tables(out: Console, kind: str, rows: list[Row]) -> None:
+    metrics: tuple[Metric, ...] = KINDS[kind].METRICS
     columns = [Column("algorithm"), *(Column(metric.title, right=True) for metric in metrics)]
     for n in dict.fromkeys(row.n for row in rows):
         cells = [
@@ -176,7 +171,7 @@ def _print_tables(out: Console, metrics: tuple[Metric, ...], rows: list[Row], le
         print_table(out, columns, cells, title=f"N = {n}", split=True)
     meanings = [[metric.title, escape(metric.meaning)] for metric in metrics]
     print_table(out, [Column(style="dim"), Column()], meanings, ruled=False)
-    out.print(f"\n{escape(legend)}")
+    out.print(f"\n{escape(KINDS[kind].LEGEND)}")
     judged = [figure.passed for row in rows for figure in row.figures.values() if figure.passed is not None]
     out.print(f"{sum(judged)} of {len(judged)} figures are as their formulas say")
 
@@ -187,18 +182,23 @@ def _cell(found: Figure) -> str:
     return f"{head}\n[dim]{escape(found.claim)}[/]" if found.claim else head
 
 
-def _markdown(metrics: tuple[Metric, ...], rows: list[Row]) -> str:
-    lines = ["| algorithm | N | " + " | ".join(metric.title for metric in metrics) + " |"]
-    lines.append("|---" * (len(metrics) + 2) + "|")
-    for row in rows:
-        cells = [_markdown_cell(row.figures[metric.name]) for metric in metrics]
-        lines.append(f"| `{row.algorithm}` | {row.n} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+def _markdown(kind: str, rows: list[Row]) -> str:
+    metrics: tuple[Metric, ...] = KINDS[kind].METRICS
+    cells = [
+        [f"`{row.algorithm}`", str(row.n), *(escape(_markdown_cell(row.figures[metric.name])) for metric in metrics)]
+        for row in rows
+    ]
+    return markdown_table(["algorithm", "N", *(metric.title for metric in metrics)], cells)
 
 
 def _markdown_cell(found: Figure) -> str:
     words = f"{found.text} {SIGNS[found.passed]}".strip()
     return f"{words} ({found.claim})" if found.claim else words
+
+
+def _as_json(kind: str, rows: list[Row]) -> dict[str, Any]:
+    meanings = {metric.name: metric.meaning for metric in KINDS[kind].METRICS}
+    return {"kind": kind, "metrics": meanings, "rows": [_row_json(row) for row in rows]}
 
 
 def _row_json(row: Row) -> dict[str, Any]:

@@ -8,12 +8,14 @@ from typing import Any
 
 import click
 import msgspec
+from rich.console import Console
 
-from vez.cli.charts import json_option, output_option, show
+from vez.cli.charts import json_option, show
 from vez.cli.given import OutputFile, deprecated, not_together
 from vez.cli.options import DELAY
 from vez.cli.output import console, print_json
 from vez.cli.progress import progress
+from vez.cli.table_files import markdown_table, write_table
 from vez.cli.tables import Column, print_table
 from vez.detectors import Settings
 from vez.study.detection.chart import chart
@@ -23,6 +25,8 @@ from vez.study.detection.quality import CONDITIONS, Condition, Quality, assess, 
 CURVE_BEATS = 4000
 CURVE_TRIALS = 40
 """A point of a curve is looked at less closely than a row of the table: there are hundreds of them."""
+CHARTS = (".svg", ".txt")
+"""Suffixes of the chart; the table goes into the other formats."""
 TITLES = ("detection ms", "slowest", "mistakes", "per second", "lasting ms", "query accuracy")
 COLUMNS = (Column("detector"), *(Column(title, right=True) for title in TITLES))
 
@@ -81,7 +85,12 @@ COLUMNS = (Column("detector"), *(Column(title, right=True) for title in TITLES))
               help="Number of crashes, of which the detection is timed.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Decides everything random.")
 @click.option("--plot", type=OutputFile(".svg"), hidden=True)
-@output_option
+@click.option(
+    "-o",
+    "--output",
+    type=OutputFile(*CHARTS, ".md", ".json"),
+    help="Write the chart to a file: .svg or .txt; or the table: .md or .json.",
+)
 @json_option
 def detectors(**options: Any) -> None:
     """Compare failure detectors: how soon they notice a crash, and how often they suspect a living process.
@@ -101,18 +110,26 @@ def detectors(**options: Any) -> None:
     settings = Settings(**{name: options[name] for name in Settings.__struct_fields__ if name in options})
     conditions = _conditions(options)
     output: Path | None = options["output"]
-    steps = len(conditions) * len(candidates(settings)) + (count(conditions, settings) if output else 0)
+    charted = output is not None and output.suffix.lower() in CHARTS
+    steps = len(conditions) * len(candidates(settings)) + (count(conditions, settings) if charted else 0)
     with progress("measuring", steps) as step:
         found = _assess(settings, conditions, options, step)
         drawn = curves(
             settings, conditions, beats=CURVE_BEATS, trials=CURVE_TRIALS, seed=options["seed"], progress=step
-        ) if output else []  # fmt: skip
+        ) if charted else []  # fmt: skip
     if options["as_json"]:
         print_json(_json(found, settings, conditions, options))
     else:
-        _print(found, settings, conditions, options)
-    if output:
+        _print(console(), found, settings, conditions, options)
+    if output and charted:
         show(chart(drawn, settings.interval_ms), output)
+    elif output:
+        write_table(
+            output,
+            lambda out: _print(out, found, settings, conditions, options),
+            lambda: _markdown(found),
+            lambda: _json(found, settings, conditions, options),
+        )
 
 
 def _conditions(options: dict[str, Any]) -> tuple[Condition, ...]:
@@ -146,14 +163,28 @@ def _json(
         "seed": options["seed"],
         "conditions": [msgspec.structs.asdict(condition) for condition in conditions],
         "detectors": [msgspec.structs.asdict(quality) for quality in found],
-        "files": {"plot": str(options["output"])} if options["output"] else {},
+        "files": _files(options["output"]),
     }
 
 
+def _files(output: Path | None) -> dict[str, str]:
+    if output is None:
+        return {}
+    return {"plot" if output.suffix.lower() in CHARTS else "table": str(output)}
+
+
+def _markdown(found: list[Quality]) -> str:
+    rows = [[quality.condition, quality.detector, *_cells(quality)] for quality in found]
+    return markdown_table(["case", "detector", *TITLES], rows)
+
+
 def _print(
-    found: list[Quality], settings: Settings, conditions: tuple[Condition, ...], options: dict[str, Any]
+    out: Console,
+    found: list[Quality],
+    settings: Settings,
+    conditions: tuple[Condition, ...],
+    options: dict[str, Any],
 ) -> None:
-    out = console()
     out.print(
         f"[bold]failure detectors[/]  a heartbeat every {settings.interval_ms:g} ms, timeout {settings.timeout_ms:g} "
         f"ms, φ above {settings.threshold:g}; {options['beats']:,} heartbeats and {options['trials']:,} crashes, "

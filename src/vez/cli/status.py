@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
-from rich.console import Group
+from rich.console import Console, Group
 from rich.live import Live
 from rich.markup import escape
 
@@ -14,6 +16,7 @@ from vez.cli.engine import engine_url
 from vez.cli.given import not_together, only_with
 from vez.cli.numbers import Number
 from vez.cli.output import console
+from vez.cli.table_files import markdown_table, table_option, write_table
 from vez.cli.tables import Column, fitted
 from vez.cli.waiting import duration
 from vez.engines.base import Contestant, Inspection, Kind
@@ -36,13 +39,18 @@ COLUMNS = (
 @click.option("--interval", type=Number(min=0.05), default=0.5, show_default=True, metavar="S",
               help="With --watch: seconds between two looks.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; with --watch, one line at each change.")
-def status(name: str | None, url: str | None, everything: bool, watch: bool, interval: float, as_json: bool) -> int:
+@table_option
+def status(
+    name: str | None, url: str | None, everything: bool, watch: bool, interval: float, as_json: bool,
+    output: Path | None,
+) -> int:  # fmt: skip
     """Show the holders, waiters and forced releases of NAME, or of all names in use.
 
     A name whose files cannot be read is shown as damaged; the exit code is then 65.
     """
     only_with("--watch", watch, "interval")
     not_together("name", "everything")
+    not_together("watch", "output")
     if name is not None:
         check_name(name)
     with connect(engine_url(url)) as client:
@@ -51,9 +59,14 @@ def status(name: str | None, url: str | None, everything: bool, watch: bool, int
             if as_json:
                 click.echo(_json(client, found))
             else:
-                out = console()
-                out.print(_title(client), soft_wrap=True)  # a URL to copy stays in one piece
-                out.print(table(found, name, out.width))
+                _print(console(), client, found, name)
+            if output is not None:
+                write_table(
+                    output,
+                    lambda out: _print(out, client, found, name),
+                    lambda: markdown_table([column.title for column in COLUMNS], _all_rows(found)),
+                    lambda: _value(client, found),
+                )
             return EXIT_DAMAGED if any(isinstance(seen, Damaged) for seen in found) else 0
         if as_json:
             _watch_json(client, name, interval, everything=everything)
@@ -86,8 +99,17 @@ def look(client: Client, name: str | None, *, everything: bool) -> list[Inspecti
     return found
 
 
+def _print(out: Console, client: Client, found: list[Inspection | Damaged], name: str | None) -> None:
+    out.print(_title(client), soft_wrap=True)  # a URL to copy stays in one piece
+    out.print(table(found, name, out.width))
+
+
+def _value(client: Client, found: list[Inspection | Damaged]) -> dict[str, Any]:
+    return {"url": client.url, "names": found}
+
+
 def _json(client: Client, found: list[Inspection | Damaged]) -> str:
-    return msgspec.json.encode({"url": client.url, "names": found}).decode()
+    return msgspec.json.encode(_value(client, found)).decode()
 
 
 def _watch_json(client: Client, name: str | None, interval: float, *, everything: bool) -> None:
@@ -126,10 +148,11 @@ def table(found: list[Inspection | Damaged], name: str | None, width: int) -> Gr
     if not found:
         what = "anything" if name is None else repr(name)
         return Group(f"[dim]nobody holds or waits for {escape(what)}[/]")
-    rows: list[list[str]] = []
-    for seen in found:
-        rows += _damaged(seen) if isinstance(seen, Damaged) else _rows(seen)
-    return fitted(width, COLUMNS, rows, ruled=False)
+    return fitted(width, COLUMNS, _all_rows(found), ruled=False)
+
+
+def _all_rows(found: list[Inspection | Damaged]) -> list[list[str]]:
+    return [row for seen in found for row in (_damaged(seen) if isinstance(seen, Damaged) else _rows(seen))]
 
 
 def _damaged(seen: Damaged) -> list[list[str]]:

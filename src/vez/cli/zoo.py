@@ -7,13 +7,16 @@ from typing import Any
 
 import click
 import msgspec
+from rich.console import Console
 from rich.markup import escape
 from rich.syntax import Syntax
 
-from vez.cli.given import OutputFile, only_with
+from vez.cli.given import OutputFile
 from vez.cli.names import complete_zoo
 from vez.cli.output import SUFFIXES, console, print_diagram, print_json
+from vez.cli.table_files import TABLE_SUFFIXES, markdown_table, write_table
 from vez.cli.tables import Column, print_table
+from vez.errors import Misuse
 from vez.study.exhibit import Exhibit, exhibit, source
 from vez.zoo import ZOO, Specimen, find_specimen
 
@@ -21,7 +24,12 @@ from vez.zoo import ZOO, Specimen, find_specimen
 @click.command(short_help="Algorithms with one mistake each: find it.")
 @click.argument("name", required=False, shell_complete=complete_zoo)
 @click.option("--answer", is_flag=True, help="Also explain the mistake, and show the code.")
-@click.option("-o", "--output", type=OutputFile(*SUFFIXES), help="Draw the run of NAME into a file.")
+@click.option(
+    "-o",
+    "--output",
+    type=OutputFile(*SUFFIXES, ".json"),
+    help="Draw the run of NAME into a file: .txt, .mmd, .svg or .html; or write the list: .txt, .md or .json.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def zoo(name: str | None, answer: bool, output: Path | None, as_json: bool) -> None:
     """List the wrong algorithms of the zoo, or show a short run of NAME that fails.
@@ -35,7 +43,10 @@ def zoo(name: str | None, answer: bool, output: Path | None, as_json: bool) -> N
       vez zoo twins -o twins.html
       vez sim zoo:twins -n 3 --runs 200
     """
-    only_with("NAME", name is not None, "output")
+    if output is not None:
+        _check_suffix(
+            output, TABLE_SUFFIXES if name is None else tuple(SUFFIXES), "the list" if name is None else "a run"
+        )
     if name is not None:
         shown = exhibit(find_specimen(name))
         if output is not None:
@@ -45,10 +56,27 @@ def zoo(name: str | None, answer: bool, output: Path | None, as_json: bool) -> N
             print_json(_json(shown, answer))
         else:
             _print(shown, answer, drawn=output is not None)
-    elif as_json:
-        print_json({"zoo": [_entry(specimen, answer) for specimen in ZOO.values()]})
+        return
+    if as_json:
+        print_json(_list_json(answer))
     else:
-        _print_list(answer)
+        _print_list(console(), answer)
+    if output is not None:
+        write_table(
+            output, lambda out: _print_list(out, answer), lambda: _list_markdown(answer), lambda: _list_json(answer)
+        )
+
+
+def _check_suffix(output: Path, suffixes: tuple[str, ...], what: str) -> None:
+    if output.suffix.lower() not in suffixes:
+        raise Misuse(
+            f"{output}: {what} has no form with the suffix {output.suffix!r}",
+            hint=f"use a name that ends in {' or '.join(suffixes)}",
+        )
+
+
+def _list_json(answer: bool) -> dict[str, Any]:
+    return {"zoo": [_entry(specimen, answer) for specimen in ZOO.values()]}
 
 
 def _entry(specimen: Specimen, answer: bool) -> dict[str, Any]:
@@ -77,14 +105,23 @@ def _verdict(shown: Exhibit) -> str:
     return verdicts[shown.specimen.breaks]
 
 
-def _print_list(answer: bool) -> None:
-    out = console()
-    columns = [Column("name", style="cyan"), Column("meant to be"), Column("breaks"), Column("teaches")]
+COLUMNS = (Column("name", style="cyan"), Column("meant to be"), Column("breaks"), Column("teaches"))
+
+
+def _list_rows(answer: bool) -> list[list[str]]:
     rows = []
     for specimen in ZOO.values():
         wrong = f"\n[dim]{escape(specimen.algorithm.wrong)}[/]" if answer else ""
         rows.append([specimen.name, specimen.honest.name, str(specimen.breaks), escape(specimen.teaches) + wrong])
-    print_table(out, columns, rows, ruled=False)
+    return rows
+
+
+def _list_markdown(answer: bool) -> str:
+    return markdown_table([column.title for column in COLUMNS], _list_rows(answer))
+
+
+def _print_list(out: Console, answer: bool) -> None:
+    print_table(out, COLUMNS, _list_rows(answer), ruled=False)
     out.print("\nvez zoo NAME shows a run that fails; --answer says why.")
 
 
