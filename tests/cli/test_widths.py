@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import shlex
+import signal
 import struct
 import subprocess
 import sys
@@ -91,13 +92,16 @@ def test_a_pipe_is_as_wide_as_COLUMNS_says(printed: Out) -> None:
     assert max(map(len, printed("algorithms", 150).splitlines())) > 110
 
 
-def in_terminal(line: str, columns: int) -> str:
-    """What a command prints on a terminal of so many columns, without its escape sequences."""
+def in_terminal(line: str, columns: int, until: bytes = b"") -> str:
+    """What a command prints on a terminal of so many columns, without its escape sequences.
+
+    `until` is what ends a command that does not end by itself: it is interrupted when the terminal shows this.
+    """
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"} | {"TERM": "xterm"}
     command = [sys.executable, "-m", "vez", *shlex.split(line)]
-    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL, env=environment):
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL, env=environment) as run:
         os.close(theirs)
         parts = []
         while True:
@@ -105,6 +109,9 @@ def in_terminal(line: str, columns: int) -> str:
                 parts.append(os.read(ours, 65536))
             except OSError:  # the other side is closed
                 break
+            if until and until in b"".join(parts):
+                run.send_signal(signal.SIGINT)
+                until = b""
     os.close(ours)
     return ESCAPES.sub("", b"".join(parts).decode())
 
@@ -114,6 +121,16 @@ def test_a_narrow_terminal_shows_every_word(printed: Out, line: str) -> None:
     narrow = in_terminal(line, 60)
     assert too_long(narrow, 60) == []
     assert missing(printed(line, 300), narrow) == set()
+
+
+def test_the_live_status_keeps_a_long_url_in_one_piece(tmp_path: Path) -> None:
+    url = f"file://{tmp_path}/{'turns-of-a-long-name-' * 5}"
+    with vez.connect(url) as client, client.lock("nightly", label="backup"):
+        seen = in_terminal(f"status --watch --url {url}", 60, until=b"holds")
+    lines = seen.splitlines()
+    assert lines[0] == url
+    assert lines[1].split() == ["name", "kind", "who", "token", "since"]
+    assert too_long(lines[2], 60) == []
 
 
 def with_locale(line: str, locale: dict[str, str]) -> subprocess.CompletedProcess[bytes]:

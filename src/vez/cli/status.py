@@ -124,10 +124,11 @@ def _watch_json(client: Client, name: str | None, interval: float, *, everything
 
 def _watch(client: Client, name: str | None, interval: float, *, everything: bool) -> None:
     out = console()
+    out.print(_title(client), soft_wrap=True)  # not in the live part, which would break a long URL to count its lines
     with Live(console=out, auto_refresh=False) as live:
         while True:
             found = look(client, name, everything=everything)
-            live.update(Group(_title(client), table(found, name, out.width)), refresh=True)
+            live.update(table(found, name, out.width), refresh=True)
             time.sleep(interval)
 
 
