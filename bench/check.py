@@ -23,7 +23,7 @@ PROMELA = Path(__file__).parent / "promela"
 IDS = (5, 1, 8, 3, 6, 2, 7, 4, 9, 10, 12, 11)
 WHOLE = ["-DNOREDUCE"]
 LONG_S = 20.0
-"""After a first round that takes longer there is no second."""
+"""Seconds; after a first round that takes longer there is no second."""
 
 MILLIONS = ["dolev-klawe-rodeh", "--ids", ",".join(map(str, IDS[:10]))]
 """15,460,940 states."""
@@ -45,7 +45,7 @@ class Instance(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """What one tool said and took."""
+    """Verdict, counts and time of one tool."""
 
     seconds: float
     search: float
@@ -56,14 +56,14 @@ class Measured(NamedTuple):
 
 
 def ricart_agrawala(n: int, entries: int) -> Instance:
-    """Everybody wants in so often, and every interleaving is followed."""
+    """Each process asks a number of times; every interleaving is explored."""
     title = f"ricart-agrawala n={n}, {entries} request{'s' * (entries != 1)} each"
     arguments = ["ricart-agrawala", "-n", str(n), "--fifo", "--requests", str(entries)]
     return Instance(title, arguments, "ricart_agrawala", {"N": str(n), "ENTRIES": str(entries)}, WHOLE, True)
 
 
 def dolev_klawe_rodeh(n: int, *, reduce: bool) -> Instance:
-    """Everybody starts; every interleaving, or as few as each tool's partial-order reduction needs."""
+    """Every process starts; every interleaving, or those that the partial-order reduction of each tool needs."""
     arguments = ["dolev-klawe-rodeh", "--ids", ",".join(map(str, IDS[:n]))]
     terms = " + ".join(f"(_pid == {place}) * {process}" for place, process in enumerate(IDS[:n]))
     defines = {"N": str(n), "IDENTIFIER": f"({terms})"}

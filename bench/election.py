@@ -34,7 +34,7 @@ def ring(n: int) -> list[int]:
 
 
 def minimal(ids: list[int], delay: Callable[[], float] | None = None) -> int:
-    """What one would write by hand: no objects, no names, no faults. The practical limit."""
+    """A minimal loop written by hand: no objects, no names, no faults. The practical limit."""
     n = len(ids)
     delay = delay or (lambda: 1.0)
     constant = delay() == delay() == 1.0
@@ -182,7 +182,7 @@ def report(name: str, n: int) -> None:
 
 
 def main() -> None:
-    """All of it."""
+    """Run all parts."""
     print(f"Python {sys.version.split()[0]}")
     for n in (1_000, 10_000):
         compare(n)

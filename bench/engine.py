@@ -112,7 +112,7 @@ def _advisory(url: str) -> Take:
 
 
 def alone(kind: str, where: dict[str, str], seconds: float, answer: Connection) -> None:
-    """How many pairs a second, pinned to the first core."""
+    """Pairs of acquire and release per second, pinned to the first core."""
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     take = taker(kind, where)
     with take():
@@ -127,7 +127,7 @@ def alone(kind: str, where: dict[str, str], seconds: float, answer: Connection) 
 
 
 def ask(target: Callable[..., None], *arguments: Any) -> Any:
-    """What the function sends back, run in a process of its own."""
+    """Run the function in a new process; returns what it sends back."""
     mine, theirs = SPAWN.Pipe()
     process = SPAWN.Process(target=target, args=(*arguments, theirs), daemon=True)
     process.start()
@@ -177,7 +177,7 @@ def contend(kind: str, where: dict[str, str], me: int, board: str, core: int | N
 
 
 class Contended(NamedTuple):
-    """What so many processes at one lock did in a second, and how evenly they were served."""
+    """Results of contention: hand-overs per second, and how evenly the processes were served."""
 
     hand_overs: float
     turns: float
@@ -186,7 +186,7 @@ class Contended(NamedTuple):
 
 
 def hand_overs(kind: str, where: dict[str, str], count: int, cores: list[int] | None) -> Contended:
-    """Let so many processes contend, each pinned to one of the cores, or to none."""
+    """Let processes contend for one lock, each pinned to a core, or not pinned."""
     board = f"{where['folder']}/board"
     Path(board).write_bytes(bytes(4096))
     pipes = [SPAWN.Pipe() for _ in range(count)]
@@ -238,7 +238,7 @@ def hold(kind: str, where: dict[str, str], answer: Connection) -> None:
 
 
 def follow(kind: str, where: dict[str, str], answer: Connection) -> None:
-    """Wait, and say when it was granted."""
+    """Wait for the lock, and report the time of the grant."""
     take = taker(kind, where)
     answer.send("waiting")
     with take():
@@ -246,7 +246,7 @@ def follow(kind: str, where: dict[str, str], answer: Connection) -> None:
 
 
 def takeover(kinds: list[str], where: dict[str, str]) -> None:
-    """Milliseconds from the killing of the holder to the next."""
+    """Milliseconds from the kill of the holder to the next grant."""
     print("from SIGKILL of the holder to the next holder            median ms   worst ms")
     for kind in kinds:
         delays = []
@@ -272,7 +272,7 @@ def takeover(kinds: list[str], where: dict[str, str]) -> None:
 
 
 def waiters(folder: str, count: int, answer: Connection) -> None:
-    """Tasks that wait in one process: what each costs."""
+    """Cost of each task that waits in one process."""
 
     async def run() -> tuple[float, float, float]:
         async with vez.aio.connect(f"file://{folder}/many") as client:
@@ -301,7 +301,7 @@ def waiters(folder: str, count: int, answer: Connection) -> None:
 
 
 def many_names(folder: str, count: int, answer: Connection) -> None:
-    """One client that goes round many names: what a pair costs."""
+    """Cost of a pair of acquire and release, for one client that uses many names in turn."""
     client = vez.connect(f"file://{folder}/names")
     names = [f"name-{number}" for number in range(count)]
     for name in names:
@@ -328,7 +328,7 @@ def growth(folder: str) -> None:
 
 
 def main() -> None:
-    """All parts."""
+    """Run all parts."""
     cores = sorted(os.sched_getaffinity(0))
     print(f"{len(cores)} cores; servers on core {cores[-1]}; one client on core {cores[0]}, many as each table says")
     files = ["vez file:", "flock(2)", "portalocker", "tooz file", "filelock"]

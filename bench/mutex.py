@@ -31,7 +31,7 @@ SIZES = (9, 36, 72)  # from 33 on, one round and two seeds for each figure: the 
 
 
 class Crowd(NamedTuple):
-    """What came of one run."""
+    """Result of one run."""
 
     messages: int
     entries: int
@@ -39,7 +39,7 @@ class Crowd(NamedTuple):
 
 
 def bare(messages: int = 10 * MESSAGES) -> int:
-    """A message comes out, an answer goes in."""
+    """The bare loop: take a message from the heap, push an answer."""
     heap: list[tuple[int, int, int, int]] = [(1, number, number, number) for number in range(N)]
     number = N
     for _ in range(messages):
@@ -50,14 +50,14 @@ def bare(messages: int = 10 * MESSAGES) -> int:
 
 
 def contenders(name: str, n: int) -> tuple[int, ...]:
-    """Who wants in."""
+    """Identifiers of the processes that may ask to enter."""
     algorithm = ALGORITHMS[name]
     ids = tuple(range(1, n + 1))
     return algorithm.contenders(ids) if issubclass(algorithm, Mutex) else ()
 
 
 def crowd(name: str, requests: int, n: int = N) -> Crowd:
-    """One run in vez; the steps are messages, wants, leavings and timers."""
+    """One run in vez; the steps are messages, requests, releases and timers."""
     scenario = Scenario(
         algorithm=name,
         n=n,
@@ -135,6 +135,6 @@ def scaling() -> None:
 
 
 def main() -> None:
-    """All of it."""
+    """Run all parts."""
     speeds()
     scaling()

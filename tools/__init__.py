@@ -1,1 +1,1 @@
-"""Tools of the repository: what installs servers, and what generates documentation. Not part of the package."""
+"""Tools of the repository: installers, generators of documentation, measurements. Not part of the package."""

@@ -123,7 +123,7 @@ def _election_costs(algorithm: type[Process]) -> Iterator[str]:
 
 
 def _election_cost(trace: Trace) -> str:
-    """Messages and time: of the whole run if it falls silent, else until the last process named its leader."""
+    """Messages and time of the whole run if it ends by itself, else until the last process named its leader."""
     end = trace.header.ended_at
     if trace.header.end != "quiet":
         end = max((event.at for event in trace if isinstance(event, Elected)), default=end)

@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 OLDEST, NEWEST = 11, 20
-"""Minor versions that are looked for; pyproject.toml says the oldest, the newest is far away."""
+"""Minor versions to look for: from the oldest in pyproject.toml to far beyond the newest."""
 QUICK = (
     "tests/core",
     "tests/detectors",
@@ -30,7 +30,7 @@ QUICK = (
     "tests/test_scenarios.py",
     "tests/threads",
 )
-"""What depends on the interpreter: introspection in core, locks of threads, tasks and processes, runs, pictures."""
+"""Tests of what depends on the interpreter: introspection, locks of threads, tasks and processes, runs, pictures."""
 MARKERS = "not slow and not browser and not serial"
 TELL = """
 import sys, sysconfig
@@ -90,7 +90,7 @@ def environment(name: str, python: Path) -> Path | None:
 
 
 def test(name: str, python: Path) -> str:
-    """Run the quick tests on one interpreter; how it ended."""
+    """Run the quick tests on one interpreter; returns how they ended."""
     print(f"== Python {name} ({python})", flush=True)
     inside = environment(name, python)
     if inside is None:

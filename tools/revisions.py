@@ -25,7 +25,7 @@ from bench.check import IDS
 
 ROOT = Path(__file__).resolve().parent.parent
 TOLERANCE = 0.9
-"""Medians below this share of the old revision's are a loss of speed."""
+"""Least ratio of new to old median that is not a loss of speed."""
 
 
 def _alone(kind: str) -> float:
@@ -50,14 +50,14 @@ def _names(count: int) -> float:
 
 
 def _check(*arguments: str) -> float:
-    """Verdicts a second, with the start of Python and the imports."""
+    """Verdicts per second, including the start of Python and the imports."""
     began = time.perf_counter()
     subprocess.run([sys.executable, "-m", "vez", "check", *arguments, "--json"], check=True, capture_output=True)
     return 1 / (time.perf_counter() - began)
 
 
 def measures() -> dict[str, Callable[[], float]]:
-    """What is measured, each a rate: more is better."""
+    """The measurements, each a rate: more is better."""
     cores = sorted(os.sched_getaffinity(0))
     ids = [",".join(map(str, IDS[:n])) for n in range(len(IDS) + 1)]
     return {
@@ -123,7 +123,7 @@ def compare(old: Path, new: Path, pairs: int, only: str) -> bool:
 
 
 def main() -> int:
-    """Measure one thing for a parent, or compare two revisions."""
+    """Compare two revisions; with --measure, make one measurement for the process that compares."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("old", nargs="?", help="the revision to compare with")
     parser.add_argument("new", nargs="?", default="", help="default: this work tree")

@@ -116,7 +116,7 @@ def test_rounds_are_measured_beside_their_formula(name: str, monkeypatch: pytest
 
 
 def test_the_worst_arrangement_takes_all_rounds() -> None:
-    """Of 8 in the order of a bit-reversal every second one survives a round: 3 rounds, and the leader's last."""
+    """With 8 processes in bit-reversal order every second one survives a round: 3 rounds, and one of the leader alone."""
     ids = (1, 5, 3, 7, 2, 6, 4, 8)
     for name in ("franklin", "dolev-klawe-rodeh"):
         trace = simulate(Scenario(algorithm=name, ids=ids), find(name)).trace

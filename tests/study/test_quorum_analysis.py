@@ -43,7 +43,7 @@ def test_the_seeds_example_is_below_1e_40() -> None:
 
 @pytest.mark.parametrize(("n", "m"), [(3, 2), (4, 3), (5, 3), (5, 4), (5, 5)])
 def test_all_three_events_by_enumeration(n: int, m: int) -> None:
-    """Every way of forgetting, weighed, and every second quorum tried."""
+    """The chance by enumeration: every set of coordinators that forgets, and every second quorum."""
     p = Fraction(2, 7)
     violation = given_pair = all_held = Fraction(0)
     for forgot in product((False, True), repeat=n):

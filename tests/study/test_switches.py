@@ -26,7 +26,7 @@ BREAKABLE = [
     if assumption in WORLDS
 ]
 NEEDLESS = {("quorum", Assumption.RELIABLE)}
-"""Its one guarantee, exclusion, rests on the numbers of the requests; only progress needs the messages."""
+"""Its only guarantee, exclusion, depends on the numbers of the requests; only progress needs reliable messages."""
 
 
 @pytest.mark.parametrize(("name", "assumption"), BREAKABLE)

@@ -1,4 +1,4 @@
-"""`vez timeout`: the best timeout, found in closed form, against a search that knows nothing of forms."""
+"""`vez timeout`: the best timeout in closed form is the one that a numerical search finds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The written verification matrix is true, and what the textbooks know to break is found without being told where."""
+"""The written verification matrix is correct, and it has the violations that textbooks describe."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_the_page_says_what_the_checker_does(name: str) -> None:
 
 
 def test_every_broken_cell_has_the_command_that_draws_it() -> None:
-    """The commands below the tables, made anew from the tables."""
+    """The commands below the tables, computed again from the tables."""
     page = PAGE.read_text()
     expected = []
     for name, algorithm in ALGORITHMS.items():

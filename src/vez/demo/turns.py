@@ -1,4 +1,4 @@
-"""The first half of the demo: five real processes compete for one lock, and the nemesis visits.
+"""First half of the demo: five real processes compete for one lock, under faults.
 
 One of them is killed while it is inside, one is stopped for a while; the kernel tells the engine of the death at
 once. The history is judged like any other. Then three processes stand for election and their leader is killed.
@@ -28,7 +28,7 @@ WORKERS, CANDIDATES = 5, 3
 SECONDS = 7.0
 KILL_AT, STOP_AT, STOP_FOR = 2.0, 3.5, 1.5
 PATIENCE, CLOSING = 15.0, 3.0
-"""Seconds to wait for something to happen, and for all workers to end by themselves before they are killed."""
+"""Seconds to wait for an event, and for the workers to end by themselves before they are killed."""
 COLUMNS = (
     Column("worker"), Column("process"), Column("state"), Column("turns", right=True),
     Column("last token", right=True), Column("waited", right=True), Column("what happened"),
@@ -59,19 +59,19 @@ class Crew:
         return sorted(found, key=lambda line: (line.at, line.worker))
 
     def inside(self) -> int | None:
-        """Who is inside now, by the records."""
+        """The worker that is inside now, from the records."""
         last = {line.worker: line.what for line in self.lines()}
         return next((worker for worker, what in last.items() if what == "entered" and self.alive(worker)), None)
 
     def all_want(self) -> bool:
-        """Whether every worker has asked at least once."""
+        """True if every worker has asked at least once."""
         return len({line.worker for line in self.lines()}) == len(self.processes)
 
     def alive(self, worker: int) -> bool:
         return self.processes[worker].poll() is None
 
     def kill(self, worker: int) -> Fault:
-        """SIGKILL, and see it dead."""
+        """Send SIGKILL and wait for the death of the worker."""
         at = time.monotonic_ns()
         self.processes[worker].kill()
         self.processes[worker].wait()
@@ -80,13 +80,13 @@ class Crew:
         return self.faults[-1]
 
     def pause(self, worker: int, *, on: bool) -> None:
-        """SIGSTOP or SIGCONT."""
+        """Send SIGSTOP or SIGCONT."""
         self.processes[worker].send_signal(signal.SIGSTOP if on else signal.SIGCONT)
         self.faults.append(Fault(time.monotonic_ns(), worker, "pause" if on else "resume"))
         self.remarks[worker] = "[yellow]stands still[/]" if on else "goes on"
 
     def close(self) -> None:
-        """End the workers: at the end of their turn if that comes soon, else by a kill."""
+        """End the workers: at the end of their turn if that is soon, else with SIGKILL."""
         (self.folder / "stop").touch()
         for process in self.processes.values():
             process.send_signal(signal.SIGCONT)
@@ -101,7 +101,7 @@ class Crew:
 
 
 def take_turns(out: Console) -> bool:
-    """The lock; True if everything ended as it should."""
+    """Show the lock; True if everything ended as expected."""
     crew = Crew("turns", WORKERS, SECONDS)
     try:
         with Live(_table(crew, out.width), console=out, refresh_per_second=10, transient=not out.is_terminal) as live:
@@ -151,7 +151,7 @@ def _table(crew: Crew, width: int) -> Group:
 
 
 def _waited(lines: list[Line]) -> float:
-    """How long the last one who got in had waited, in ms."""
+    """How long the last worker that entered had waited, in ms."""
     wanted = entered = 0
     for line in lines:
         if line.what == "entered":
@@ -186,7 +186,7 @@ def _judge(out: Console, crew: Crew, killed: Fault | None) -> bool:
 
 
 def elect(out: Console) -> bool:
-    """Three candidates; the leader is killed; True if another takes over in a later term."""
+    """Show an election: the leader of three candidates is killed; True if another leads in a later term."""
     crew = Crew("leads", CANDIDATES, SECONDS)
     try:
         _until(crew.all_want)
@@ -222,7 +222,7 @@ def _until(condition: Callable[[], bool]) -> None:
 
 
 def main() -> int:
-    """Both; the exit code says whether all went as told."""
+    """Show the lock and the election; exit code 0 if both ended as expected."""
     out = console()
     out.print("\n[bold]vez[/]: whose turn is it?\n")
     good = take_turns(out)

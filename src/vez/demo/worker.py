@@ -17,7 +17,7 @@ PAUSE_S = 0.05
 
 
 def take_turns(client: Client, folder: Path, worker: int, until: float) -> None:
-    """Get in, read and write the shared number, leave; again and again."""
+    """Repeat: acquire the lock, read and write the shared number, release."""
     recorder, register = Recorder(folder / f"{worker}.jsonl", worker), Register(folder / "register")
     while time.monotonic() < until and not (folder / "stop").exists():
         recorder.say("wanted")
@@ -32,7 +32,7 @@ def take_turns(client: Client, folder: Path, worker: int, until: float) -> None:
 
 
 def lead(client: Client, folder: Path, worker: int, until: float) -> None:
-    """Stand, and lead until stopped or killed."""
+    """Stand for election, and lead until stopped or killed."""
     recorder = Recorder(folder / f"{worker}.jsonl", worker)
     recorder.say("wanted")
     with client.election("demo", label=f"worker {worker}") as leadership:
@@ -42,7 +42,7 @@ def lead(client: Client, folder: Path, worker: int, until: float) -> None:
 
 
 def main() -> None:
-    """Be one worker."""
+    """Run one worker."""
     what, folder, worker, url, seconds = sys.argv[1:]
     with connect(url) as client:
         work = take_turns if what == "turns" else lead

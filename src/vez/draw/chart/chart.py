@@ -18,11 +18,11 @@ Number = int | float | Fraction
 Point = tuple[Number, Number]
 MAX_TICKS = 8
 ZERO_GAP = 0.125
-"""How far below the low end of a logarithmic axis 0 stands, as a part of its length."""
+"""Distance of 0 below the low end of a logarithmic axis, as a fraction of its length."""
 
 
 class Axis(msgspec.Struct, frozen=True):
-    """What is measured, and how it is laid out."""
+    """Label, scale and ends of an axis."""
 
     label: str
     scale: Literal["linear", "log"] = "linear"
@@ -41,11 +41,11 @@ class Series(msgspec.Struct, frozen=True):
     style: Literal["line", "steps", "points"] = "line"
     """`steps` keeps each value until the next point; `points` are not joined."""
     notes: tuple[str, ...] = ()
-    """What the picture says about each point when the mouse is over it."""
+    """Text for each point, shown when the mouse is over it."""
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """A place on the x axis worth a vertical line."""
+    """A labelled vertical line at a value of the x axis."""
 
     x: Number
     label: str
@@ -100,7 +100,7 @@ class Scale:
             self.low -= (self.high - self.low) * ZERO_GAP
 
     def place(self, value: Number) -> float | None:
-        """Where a value stands, or None for what has no place on a logarithmic axis."""
+        """Position of a value from 0 to 1, or None if a logarithmic axis cannot show it."""
         if self.log and value <= 0:
             return 0.0 if self._zero else None
         return (self._flat(value) - self.low) / (self.high - self.low)
@@ -148,7 +148,7 @@ def scales(chart: Chart, x_ticks: int = MAX_TICKS, y_ticks: int = MAX_TICKS) -> 
 
 
 def places(series: Series, x: Scale, y: Scale) -> list[list[tuple[float, float]]]:
-    """The curve in places between 0 and 1, broken where a value has no place."""
+    """The curve as positions between 0 and 1, split where a value has no position."""
     runs: list[list[tuple[float, float]]] = [[]]
     for one, other in series.points:
         across, up = x.place(one), y.place(other)

@@ -14,7 +14,7 @@ LEFT, RIGHT, TOP, BOTTOM = 88, 24, 52, 60
 LINE = 18
 CHARACTER = 6.7
 PANEL_WIDTH, PANEL_HEIGHT, PER_ROW = 400, 300, 3
-"""Of the charts in a picture of several, and how many of them stand in a row."""
+"""Size of each chart in a picture of several charts, and the number of charts per row."""
 
 _STYLE = """
 text{font:12px system-ui,sans-serif;fill:#222}.title{font-size:15px;font-weight:600}.small{font-weight:600}
@@ -61,7 +61,7 @@ def _document(title: str, width: int, height: int, body: list[str]) -> str:
 
 
 class _Area:
-    """Where the curves of one chart are drawn, in pixels."""
+    """Rectangle of the curves of one chart, in pixels."""
 
     def __init__(self, left: float, top: float, width: float, height: float) -> None:
         self.left, self.top, self.width, self.height = left, top, width, height
@@ -129,7 +129,7 @@ def _marks(chart: Chart, area: _Area, x: Scale) -> list[str]:
         if place is None:
             continue
         at, height = area.across(place), area.top + 16 + LINE * number
-        end = place > 0.6  # near the right edge the words stand on the left of the line
+        end = place > 0.6  # near the right edge the label is left of the line
         parts.append(f'<line class="mark" x1="{at}" y1="{area.top}" x2="{at}" y2="{area.bottom}"/>')
         parts.append(_text(at - 6 if end else at + 6, height, mark.label, anchor="end" if end else "start"))
     return parts

@@ -19,7 +19,7 @@ CODES = {
 
 
 def cells(text: str) -> int:
-    """How many cells of a terminal a text takes: a Chinese character takes two, an accent none."""
+    """Number of terminal cells of a text: a Chinese character takes two, a combining accent none."""
     return sum(map(get_character_cell_size, text))
 
 
@@ -31,7 +31,7 @@ def fit(said: str, room: int) -> str:
 
 
 class Row:
-    """A line of fixed width. What is put later covers what was there; what does not fit is cut off."""
+    """A line of fixed width. Later text overwrites earlier text; what does not fit is cut off."""
 
     __slots__ = ("_chars", "_styles")
 

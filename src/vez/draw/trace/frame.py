@@ -1,4 +1,4 @@
-"""What stands around a text picture: the meaning of its signs above, what is broken below."""
+"""Around a text picture: the legend above it, and the broken properties below it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TAIL_LINES = 200
 
 
 def legend(picture: Picture, wide: int, line: Mapping[str, str], style_of: Mapping[str, str]) -> list[Row]:
-    """What the signs mean, for those that occur in this picture."""
+    """Legend of the signs that occur in this picture."""
     history = picture.history
     kinds = [
         ("waiting", bool(history.stays)),
@@ -36,7 +36,7 @@ def legend(picture: Picture, wide: int, line: Mapping[str, str], style_of: Mappi
 
 
 def cap(rows: list[Row], wide: int) -> list[Row]:
-    """The lines, without the middle of very many."""
+    """The lines; of more than MAX_LINES, the middle is left out."""
     if len(rows) <= MAX_LINES:
         return rows
     left_out = len(rows) - MAX_LINES
@@ -45,7 +45,7 @@ def cap(rows: list[Row], wide: int) -> list[Row]:
 
 
 def footer(picture: Picture, wide: int) -> list[Row]:
-    """What is broken, in words, once more at the end where a reader of a terminal looks first."""
+    """The broken properties again at the end, where a reader of a terminal looks first."""
     rows = [Row(wide)] if picture.broken else []
     for violation in picture.violations:
         rows += [

@@ -1,4 +1,4 @@
-"""What every picture needs: the messages as arrows, the faults as moments, safe text, and who is in which state.
+"""What every picture format needs: messages as arrows, moments of faults, safe text, the state of each process.
 
 Intervals (stays, reigns, crashes) come from `History`, so that a picture and a judge cannot disagree.
 """
@@ -41,14 +41,14 @@ from vez.properties.verdict import Status as Word
 
 Fate = Literal["delivered", "loss", "partition", "crash", "flying"]
 MAX_TEXT = 200
-"""Longest label or status in a picture; a longer one says nothing more to a reader."""
+"""Largest number of characters of a label or status; longer text does not help a reader."""
 
 
 class Arrow(msgspec.Struct, frozen=True):
-    """One message, or one copy of it, from its sending to what became of it. Indices are places in the trace."""
+    """One message, or one copy of it, from its sending to its delivery or loss. Indices are positions in the trace."""
 
     number: int
-    """Of the sender's messages, which one."""
+    """Number of the message among those of its sender."""
     sender: int
     to: int
     label: str
@@ -62,17 +62,17 @@ class Arrow(msgspec.Struct, frozen=True):
 
     @property
     def message(self) -> MessageId:
-        """What identifies the message."""
+        """Identity of the message: its sender and number."""
         return self.sender, self.number
 
 
 class Violation(msgspec.Struct, frozen=True):
-    """A broken property as a picture shows it: in words at a moment, and in red from then on."""
+    """A broken property: its words stand at the moment `start`, and the picture is red from then on."""
 
     name: str
     words: str
     start: int | None
-    """None: nothing happened at one moment; something failed to happen until the end."""
+    """None if no single moment is to blame: something did not happen until the end."""
     end: int
     spans: tuple[Span, ...]
 
@@ -106,7 +106,7 @@ class Picture:
 
     @property
     def spans(self) -> tuple[Span, ...]:
-        """All that is painted red."""
+        """The parts of lifelines that are painted red."""
         return tuple(span for violation in self.violations for span in violation.spans)
 
     @property
@@ -118,7 +118,7 @@ class Picture:
 
 
 def once_round(trace: Trace) -> Trace:
-    """A run that repeats a part for ever, until the end of its first round."""
+    """The trace; of a run that repeats a part for ever, only until the end of the first repetition."""
     loop = trace.header.loop_us
     if loop is None:
         return trace
@@ -132,7 +132,7 @@ def shown(trace: Trace) -> Trace:
 
 
 class Life(msgspec.Struct):
-    """One process as it is at a moment of the trace."""
+    """State of one process at a moment of the trace."""
 
     waiting: bool = False
     inside: bool = False
@@ -142,7 +142,7 @@ class Life(msgspec.Struct):
     status: str = ""
 
     def follow(self, event: AnyEvent) -> None:
-        """What an event of this process makes of it."""
+        """Update the state with an event of this process."""
         match event:
             case Wanted():
                 self.waiting = True
@@ -185,7 +185,7 @@ def _violation(verdict: Verdict, end: int) -> Violation:
     known = [span for span in verdict.spans if span.start <= end]
     if verdict.name in LIVENESS or not known:
         return Violation(verdict.name, words, None, end, tuple(known))
-    start = max(span.start for span in known)  # an earlier one only says who was there before
+    start = max(span.start for span in known)  # earlier spans show who was inside before
     red = [Span(span.process, max(span.start, start), span.end) for span in known if span.end >= start]
     together = min(span.end for span in red)
     return Violation(verdict.name, words, start, together if together > start else red[-1].end, tuple(red))

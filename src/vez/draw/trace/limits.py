@@ -1,4 +1,4 @@
-"""What a graphical picture can hold. What is left out is said, never dropped in silence."""
+"""Size limits of graphical pictures. The picture says what was left out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MAX_EVENTS = 8000
 
 
 def limit(trace: Trace) -> tuple[Trace, tuple[str, ...]]:
-    """The part of a trace that is drawn, and what was left out, in words."""
+    """The part of a trace that is drawn, and descriptions of what was left out."""
     said: list[str] = []
     ids, events = trace.header.ids, trace.events
     if len(ids) > MAX_PROCESSES:
@@ -49,7 +49,7 @@ def _among(ids: frozenset[int], events: tuple[AnyEvent, ...]) -> tuple[AnyEvent,
 
 
 def _stop(events: tuple[AnyEvent, ...]) -> int:
-    """Where the limits are passed. Events that no picture shows do not count."""
+    """Index of the first event beyond the limits. Events that no picture shows do not count."""
     sent = shown = 0
     for index, event in enumerate(events):
         sent += isinstance(event, Sent)

@@ -9,12 +9,12 @@ from vez.draw.trace.layout import clean
 
 
 def width_of(text: str, size: float) -> float:
-    """About how wide a text is, in pixels; there is no font to ask."""
+    """Approximate width of a text in pixels; the font of the reader is not known."""
     return (cells(text) * 0.56 + sum(map(str.isupper, text)) * 0.13) * size
 
 
 class Markup:
-    """A growing piece of SVG."""
+    """SVG elements, collected in order."""
 
     def __init__(self) -> None:
         self._parts: list[str] = []
@@ -72,7 +72,7 @@ class Markup:
     def text(
         self, x: float, y: float, text: str, kind: str, *, turn: float = 0, full: str = "", index: int | None = None
     ) -> Markup:
-        """A text at a place, turned by some degrees; `full` is shown when it is pointed at."""
+        """Text at a position, rotated by some degrees; `full` is shown when the mouse is over it."""
         turned = f' transform="rotate({turn:.1f} {x:.1f} {y:.1f})"' if turn else ""
         title = self.element("title", full) if full and full != text else ""
         inner = escape(clean(text, 400))

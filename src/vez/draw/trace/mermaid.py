@@ -77,7 +77,7 @@ class _Diagram:
         return "".join(line + "\n" for line in self.lines)
 
     def _events(self) -> int:
-        """Draw the events; how many there was room for."""
+        """Draw the events; returns the number for which there was room."""
         partitions = {partition.index: partition for partition in self.picture.partitions}
         pending = sorted(
             (one for one in self.picture.violations if one.start is not None), key=lambda one: one.start or 0

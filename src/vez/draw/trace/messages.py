@@ -13,7 +13,7 @@ from vez.properties.verdict import ms
 
 COLOURS = 5
 STEEPEST = 34
-"""Degrees up to which a label lies along its arrow; beyond, it stays level."""
+"""Largest slope, in degrees, at which a label is rotated with its arrow; on steeper arrows it is horizontal."""
 SIZE = 11
 BESIDE = 6.0
 Point = tuple[float, float]
@@ -49,7 +49,7 @@ def draw_messages(out: Markup, picture: Picture, places: Places, labels: Labels)
 
 
 def colours(picture: Picture) -> dict[str, int]:
-    """A colour for each kind of message; the last one is for all that are left."""
+    """A colour for each kind of message; further kinds share the last colour."""
     kinds = sorted({kind_of(arrow) for arrow in picture.arrows})
     return {kind: min(place, COLOURS - 1) for place, kind in enumerate(kinds)}
 
@@ -60,7 +60,7 @@ def kind_of(arrow: Arrow) -> str:
 
 
 def _slant(out: Markup, arrow: Arrow, places: Places, labels: Labels, lower: float) -> None:
-    """A line from sending to arrival, a little lower than another one that took the same course."""
+    """A line from sending to arrival; moved down a little if another message has the same line."""
     (x1, y1), (x2, y2) = _ends(arrow, places)
     start, end = (x1, y1 + lower), (x2, y2 + lower)
     out.line(*start, *end, "")
@@ -75,7 +75,7 @@ def _slant(out: Markup, arrow: Arrow, places: Places, labels: Labels, lower: flo
 
 
 def _ends(arrow: Arrow, places: Places) -> tuple[Point, Point]:
-    """Where the line begins and ends. One that does not arrive stops on its way."""
+    """Start and end of the line. A message that does not arrive ends between the lifelines."""
     x1, x2 = places.x(arrow.sender), places.x(arrow.to)
     side = 1 if x2 > x1 else -1
     y1 = places.y(arrow.sent_at)
@@ -86,7 +86,7 @@ def _ends(arrow: Arrow, places: Places) -> tuple[Point, Point]:
     part = 0.8 if arrow.end_at > arrow.sent_at and arrow.fate != "flying" else 0.55
     y2 = places.y(end_at if arrow.fate != "flying" else arrow.sent_at + places.unit_us)
     reach = abs(x2 - x1) * part
-    reach = max(reach, abs(x2 - x1) - places.spacing * 0.4)  # close to its aim, however far it is
+    reach = max(reach, abs(x2 - x1) - places.spacing * 0.4)  # close to the receiver, however far away it is
     part = reach / abs(x2 - x1)
     return (x1, y1), (x1 + (x2 - x1) * part, y1 + (y2 - y1) * part)
 
@@ -97,7 +97,7 @@ def _head(out: Markup, tip: Point, along: Point) -> None:
 
 
 def _label(out: Markup, arrow: Arrow, places: Places, labels: Labels, start: Point, end: Point) -> None:
-    """Beside the line, in a gap between two lifelines; the first place that is free."""
+    """Put the label beside the line, in the first free place between two lifelines."""
     text = arrow.label if not arrow.copy else f"{arrow.label} again"
     room = max(int((places.spacing - 22) / (SIZE * 0.56)), 4)
     shown = text if len(text) <= room else text[: room - 1] + "…"
@@ -116,7 +116,7 @@ def _label(out: Markup, arrow: Arrow, places: Places, labels: Labels, start: Poi
 
 
 def _loop(out: Markup, arrow: Arrow, places: Places, labels: Labels) -> None:
-    """A message to oneself."""
+    """A message from a process to itself."""
     x, y1, y2 = places.x(arrow.sender), places.y(arrow.sent_at), places.y(arrow.end_at)
     out.path(f"M{x:.1f} {y1:.1f} C{x + 34:.1f} {y1:.1f} {x + 34:.1f} {y2:.1f} {x + 8:.1f} {y2:.1f}", "")
     _head(out, (x + 7, y2), (-1, 0))

@@ -1,4 +1,4 @@
-"""Network: the processes where they stand (on the ring, in the grid, round the hub, on the graph), for the player.
+"""Network: positions of the processes (ring, grid, star or graph), for the player.
 
 Nothing is left to chance: the same trace is laid out in the same way on any machine.
 """
@@ -18,16 +18,16 @@ from vez.draw.trace.stress import Point, lay_out
 Shape = Literal["circle", "ring", "star", "grid", "graph"]
 SHAPES: dict[str, Shape] = {"ring": "ring", "ring2": "ring", "star": "star", "grid": "grid", "graph": "graph"}
 RADIUS = 205.0
-"""Of a circle of up to eight; more stand closer together on a larger one, which must still fit a screen."""
+"""Radius for up to eight processes; more get a larger circle and less distance, so that it fits a screen."""
 STEP = 165.0
 """Distance between two neighbours in a grid or on a graph."""
 TOP = -math.pi / 2
 SIDES = tuple(math.radians(degrees) for degrees in (90, -90, 0, 180, 45, 135, -45, -135))
-"""Where words may stand at a process, the best first: below, above, to the right, to the left, in a corner."""
+"""Directions for the words at a process, the best first: below, above, right, left, a corner."""
 
 
 class Node(msgspec.Struct, frozen=True):
-    """A place, and the direction in which there is room for words."""
+    """Position of a process, and the direction in which there is room for words."""
 
     x: float
     y: float
@@ -39,17 +39,17 @@ class Network(msgspec.Struct, frozen=True):
 
     shape: Shape
     radius: float
-    """Of the circle on which they stand; 0 where they do not."""
+    """Radius of the circle of processes; 0 if they are not on a circle."""
     directed: bool
-    """Whether channels carry messages one way only."""
+    """True if channels carry messages in one direction only."""
     nodes: tuple[Node, ...]
     edges: tuple[tuple[int, int], ...]
     missing: int
-    """Processes for which there was no room. A ring shows where they stand."""
+    """Number of processes that are not drawn. A ring shows where they would be."""
 
 
 def network(header: Header, total: int) -> Network:
-    """Where the processes of a trace stand. The header names those that are drawn, the first of `total`."""
+    """Positions of the processes of a trace. The header names those that are drawn, the first of `total`."""
     count = len(header.ids)
     missing = total - count
     shape = SHAPES.get(header.topology, "circle")
@@ -73,7 +73,7 @@ def network(header: Header, total: int) -> Network:
 
 
 def _edges(header: Header, shape: Shape, *, closed: bool) -> tuple[tuple[int, int], ...]:
-    """The channels among those drawn; one that goes both ways is named once. A trace may come from anywhere."""
+    """Channels between drawn processes; a two-way channel is listed once. The trace is user input."""
     count = len(header.ids)
     if shape == "circle":
         return tuple(combinations(range(count), 2))
@@ -92,7 +92,7 @@ def _radius(count: int) -> float:
 
 
 def _circle(count: int, radius: float) -> list[Point]:
-    """Clockwise from the top; two stand side by side."""
+    """Positions on a circle, clockwise from the top; two processes stand side by side."""
     start = TOP if count != 2 else math.pi
     angles = (start + math.tau * place / max(count, 1) for place in range(count))
     return [(radius * math.cos(angle), radius * math.sin(angle)) for angle in angles]
@@ -108,7 +108,7 @@ def _grid(count: int, columns: int) -> list[Point]:
 
 
 def _side(place: int, points: Sequence[Point], edges: Sequence[tuple[int, int]], outward: bool) -> tuple[float, float]:
-    """Away from the middle of a circle; elsewhere away from the edges."""
+    """Direction of the words: away from the centre of a circle; elsewhere away from the edges."""
     x, y = points[place]
     if outward and (x or y):
         length = math.hypot(x, y)

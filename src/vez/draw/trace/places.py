@@ -1,4 +1,4 @@
-"""Places: where processes and moments stand on paper, and where there is still room for a label."""
+"""Places: positions of processes and moments in a diagram, and the free room for labels."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ class Places:
         self.bottom = self.scale.y(picture.end + self.unit_us * 0.7)
 
     def x(self, process: int) -> float:
-        """The lifeline of a process."""
+        """x of the lifeline of a process."""
         return self.left + self.spacing * self.column[process]
 
     def y(self, at: float) -> float:
-        """The height of a moment."""
+        """y of a moment."""
         return self.scale.y(at)
 
 
 def _crowd(picture: Picture) -> Callable[[int, int], float]:
-    """How crowded a stretch of time is: messages under way for each gap between two lifelines."""
+    """Crowding of each interval of time: messages in flight per gap between two lifelines."""
     starts = sorted(arrow.sent_at for arrow in picture.arrows)
     ends = sorted(arrow.end_at for arrow in picture.arrows if arrow.fate != "flying")
     gaps = max(len(picture.ids) - 1, 1)
@@ -57,14 +57,14 @@ def _crowd(picture: Picture) -> Callable[[int, int], float]:
 
 
 class Labels:
-    """The labels that have been placed. Who comes later has to find room, or goes without."""
+    """Boxes of the labels placed so far. A later label needs a free place, or is left out."""
 
     def __init__(self, places: Places) -> None:
         self._places = places
         self._rows: dict[int, list[Box]] = {}
 
     def take(self, box: Box) -> bool:
-        """Reserve a box if nothing is there yet."""
+        """Reserve a box; False if it overlaps another or is outside the picture."""
         left, top, right, bottom = box
         if left < self._places.left - 24 or right > self._places.width - 4 or top < self._places.top - 12:
             return False

@@ -35,7 +35,7 @@ OUTLINED = frozenset(set(Property) - {Property.AGREEMENT, Property.TERMINATION, 
 
 
 def draw_bars(out: Markup, picture: Picture, places: Places) -> None:
-    """Lifelines and what goes on along them."""
+    """Draw the lifelines, with bars for waiting, inside, leading, paused and down."""
     for process in picture.ids:
         _lifeline(out, picture, places, process)
     history = picture.history
@@ -113,7 +113,7 @@ SILENT = (Sent, Cut, Healed, Wanted, Left, Paused, Resumed)
 
 
 def draw_words(out: Markup, picture: Picture, places: Places, labels: Labels) -> None:
-    """What each process says of itself, beside its lifeline; all of one moment in one line."""
+    """Draw the status texts of each process beside its lifeline; texts of one moment share a line."""
     events = [(index, event) for index, event in enumerate(picture.trace.events) if not isinstance(event, SILENT)]
     for _, group in groupby(sorted(events, key=_moment), key=_moment):
         told = list(group)

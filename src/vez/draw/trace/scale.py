@@ -1,4 +1,4 @@
-"""Scale: virtual time on paper. Long stretches in which nothing happens are cut short, visibly."""
+"""Scale: maps virtual time to pixels. Long intervals without events are shortened, visibly."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable
 from itertools import pairwise
 
 LONGEST_GAP = 5
-"""Message times without an event that are drawn in full."""
+"""Longest interval without events, in message times, that is drawn in full."""
 SHORT_GAP = 2.5
-"""How many message times a longer stretch is drawn as."""
+"""Length, in message times, at which a longer interval is drawn."""
 MOST_STRETCH = 2.2
 STEPS_US = [size * 10**power for power in range(10) for size in (1, 2, 5)]
 
 
 class Scale:
-    """From microseconds to pixels, piece by piece. A piece in which much is under way may be drawn longer."""
+    """Piecewise linear map from microseconds to pixels. Pieces with many messages in flight may be drawn longer."""
 
     def __init__(
         self,
@@ -38,7 +38,7 @@ class Scale:
             self.places.append(self.places[-1] + units * unit * min(stretch(start, end), MOST_STRETCH))
 
     def y(self, at: float) -> float:
-        """The place of a moment; after the last event time goes on at its usual pace."""
+        """Pixels of a moment; after the last event the usual scale continues."""
         place = bisect_right(self.knots, at) - 1
         if place < 0:
             return self.places[0]
@@ -49,7 +49,7 @@ class Scale:
         return self.places[place] + (at - start) / (end - start) * (self.places[place + 1] - self.places[place])
 
     def ticks(self, spacing: float = 26) -> list[int]:
-        """Round moments to be written on the axis, none inside a stretch that was cut short."""
+        """Round moments for the axis, none inside a shortened interval."""
         step = next((size for size in STEPS_US if size / self.unit_us * self.unit >= spacing), STEPS_US[-1])
         found: list[int] = []
         hidden = iter([*self.breaks, (self.knots[-1] + 1, self.knots[-1] + 1)])

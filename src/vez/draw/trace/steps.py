@@ -31,7 +31,7 @@ def steps(trace: Trace) -> list[tuple[int, int]]:
 
 
 def _follows(before: AnyEvent, event: AnyEvent) -> bool:
-    """Whether an event is part of what the one before it set off."""
+    """True if an event is an effect of the event before it."""
     if before.at != event.at:
         return False
     if isinstance(event, Cut | Healed):

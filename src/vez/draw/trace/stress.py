@@ -1,4 +1,4 @@
-"""Stress: a small graph on paper, so that distances on paper resemble the number of edges between processes.
+"""Stress: positions for a small graph, so that distances resemble the number of edges between processes.
 
 Stress majorization (Gansner, Koren and North, 2004) from a few fixed beginnings; the one with the fewest
 crossing edges is taken. A force model would do as well, but needs chance to get out of bad beginnings.
@@ -17,7 +17,7 @@ ROUNDS = 120
 ROOM = 0.42
 """How close an edge may pass to a process that is not its end, in lengths of an edge, before it counts as crossing."""
 FLATTEST = 0.66
-"""Height in widths below which a picture is drawn higher, to use the screen."""
+"""Least ratio of height to width; a flatter picture is stretched, to use the screen."""
 MOST_STRETCH = 1.4
 
 
@@ -45,7 +45,7 @@ def lay_out(count: int, edges: Edges, length: float) -> list[Point]:
 
 
 def _distances(near: Sequence[Sequence[int]]) -> list[list[float]]:
-    """Edges between any two; parts that are not joined stand a little further apart than the widest part."""
+    """Number of edges between any two processes; between unconnected parts, one more than the largest number."""
     found: list[list[float]] = []
     for start in range(len(near)):
         row = [math.inf] * len(near)
@@ -63,7 +63,7 @@ def _distances(near: Sequence[Sequence[int]]) -> list[list[float]]:
 
 
 def _beginnings(near: Sequence[Sequence[int]], apart: Sequence[Sequence[float]]) -> list[list[int]]:
-    """Orders round a table: as they stand, and by the distance from each of a few."""
+    """Initial orders on a circle: as given, and by the distance from each of a few processes."""
     count = len(near)
     orders = [list(range(count))]
     starts = sorted(range(count), key=lambda one: (-max(apart[one]), one))[:8]
@@ -75,7 +75,7 @@ def _beginnings(near: Sequence[Sequence[int]], apart: Sequence[Sequence[float]])
 
 
 def _walk(near: Sequence[Sequence[int]], start: int) -> list[int]:
-    """Depth first, so that neighbours sit side by side."""
+    """Order of a depth-first search, so that neighbours are side by side."""
     seen: dict[int, None] = {}
     for begin in (start, *range(len(near))):
         stack = [begin]
@@ -122,7 +122,7 @@ def _stress(points: Sequence[Point], apart: Sequence[Sequence[float]]) -> float:
 
 
 def _crossings(points: Sequence[Point], edges: Edges) -> float:
-    """Pairs of edges that cross, and processes that an edge runs over."""
+    """Number of crossing pairs of edges, plus processes that lie on an edge."""
     found = 0
     for (a, b), (c, d) in combinations(edges, 2):
         if len({a, b, c, d}) == 4:
@@ -139,7 +139,7 @@ def _turn(p: Point, q: Point, r: Point) -> float:
 
 
 def _beside(point: Point, start: Point, end: Point) -> float:
-    """The distance of a point from a line between two others."""
+    """Distance of a point from the line between two others."""
     dx, dy = end[0] - start[0], end[1] - start[1]
     part = ((point[0] - start[0]) * dx + (point[1] - start[1]) * dy) / (dx * dx + dy * dy or 1e-9)
     part = min(max(part, 0.0), 1.0)
@@ -147,7 +147,7 @@ def _beside(point: Point, start: Point, end: Point) -> float:
 
 
 def _level(points: Sequence[Point]) -> list[Point]:
-    """Centred, and turned so that it is widest from left to right; the first process in the upper half."""
+    """The points, centred and rotated so that the width is largest; the first process is in the upper half."""
     count = len(points)
     mx, my = sum(x for x, _ in points) / count, sum(y for _, y in points) / count
     moved = [(x - mx, y - my) for x, y in points]

@@ -29,7 +29,7 @@ def svg(trace: Trace, verdicts: Sequence[Verdict] = ()) -> str:
 
 
 def draw(picture: Picture, left_out: Sequence[str] = (), *, heading: bool = True) -> tuple[str, Places]:
-    """The diagram, and where its moments and processes are. Without a heading it is a part of a page."""
+    """The diagram and its geometry. Without a heading it can be part of a page."""
     lines = _heading(picture, left_out) if heading else []
     places = Places(picture, top=_top(lines))
     out = Markup()
@@ -119,7 +119,7 @@ def _badges(out: Markup, picture: Picture, places: Places) -> None:
 
 
 def _legend(out: Markup, picture: Picture, places: Places) -> None:
-    """What the signs mean, for those that occur."""
+    """Legend of the signs that occur."""
     history = picture.history
     lost = any(arrow.fate not in ("delivered", "flying") for arrow in picture.arrows)
     copies = any(arrow.copy for arrow in picture.arrows)

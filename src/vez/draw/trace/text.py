@@ -23,7 +23,7 @@ NARROWEST = 9
 WIDEST = 22
 HEADER_EVERY = 40
 GAP = 10
-"""Message times without an event after which a line says that time passed."""
+"""Number of message times without an event after which a line shows that time passed."""
 
 FOR_EVER, AGAIN = "┌ from here on for ever", "└ and round again"
 
@@ -46,7 +46,7 @@ def text(trace: Trace, verdicts: Sequence[Verdict] = (), *, width: int | None = 
 
 
 def _column_width(picture: Picture, room: int) -> int:
-    """How wide a lifeline's column is; 0 where lifelines do not fit."""
+    """Width of the column of a lifeline; 0 if lifelines do not fit."""
     count = len(picture.ids)
     if not 0 < count <= MAX_COLUMNS:
         return 0
@@ -99,7 +99,7 @@ class _Drawing:
         return self.heading(), self.rows
 
     def _together(self, index: int) -> int:
-        """The last of the events that follow at the same process and moment; sendings in between do not count."""
+        """Index of the last event that follows at the same process and moment; sent messages in between are skipped."""
         events, last = self.picture.trace.events, index
         first = events[index]
         for place in range(index + 1, len(events)):
@@ -113,14 +113,14 @@ class _Drawing:
         return last
 
     def _announce(self, at: int) -> None:
-        """Say what is broken at the moment from which on it is."""
+        """Write a broken property at the moment when it breaks."""
         for violation in self.picture.violations:
             if violation.start is not None and violation.start <= at and violation.name not in self.announced:
                 self.announced.add(violation.name)
                 self.across(max(violation.start, self.shown_at), f"✗ {violation.words}", "red")
 
     def row(self, at: int) -> Row:
-        """A new line, with the time if it moved on and a mark while something is broken."""
+        """A new line, with the time if it has changed, and a mark while something is broken."""
         gap = at - self.shown_at
         if self.shown_at >= 0 and gap > GAP * self.picture.trace.header.message_us:
             self.rows.append(self.lines(Row(self.wide).put(self.time_wide - 3, "⋮", "dim")))
@@ -141,7 +141,7 @@ class _Drawing:
         return row
 
     def across(self, at: int, words: str, style: str) -> None:
-        """A line that concerns everybody."""
+        """Words across all lifelines."""
         room = self.wide - self.time_wide - 1
         for part in textwrap.wrap(words, room) or [""]:
             row = self.row(at)
@@ -154,7 +154,7 @@ class _Drawing:
         raise NotImplementedError
 
     def follow(self, events: Sequence[AnyEvent]) -> tuple[str, str]:
-        """Live through the events of one process; their words, and the style in which to show them."""
+        """Update a process with its events; returns their words and the style."""
         said: list[str] = []
         style = ""
         for event in events:
@@ -230,7 +230,7 @@ class _Lifelines(_Drawing):
         self._label(row, arrow, left, right, style)
 
     def _label(self, row: Row, arrow: Arrow, left: int, right: int, style: str) -> None:
-        """In the first gap beside the sender, so that a label is always near where the arrow begins."""
+        """Put the label into the first gap beside the sender, so that it is near the start of the arrow."""
         room = right - left - 3
         shown = arrow.label if not arrow.copy else f"{arrow.label} copy"
         if cells(shown) > room:
@@ -268,7 +268,7 @@ class _Lifelines(_Drawing):
             row.put(centre - 1 - cells(said), said, style)
 
     def _beside(self, first: AnyEvent, said: str) -> Row | None:
-        """The line before, if it is of the same moment and everything in it stands further to the left."""
+        """The line before, if it is of the same moment and all its text is further left."""
         if self.open_row is None or isinstance(first, Crashed | Recovered):
             return None
         row, at, count, free = self.open_row
@@ -280,7 +280,7 @@ class _Lifelines(_Drawing):
 
 
 class _List(_Drawing):
-    """One line for each event, where there are too many lifelines."""
+    """One line for each event, for runs with too many lifelines."""
 
     def arrow(self, arrow: Arrow) -> None:
         sign = "→" if arrow.fate == "delivered" else "╳"

@@ -25,7 +25,7 @@ from vez.draw.trace.layout import Arrow, clean
 
 
 def local(event: AnyEvent) -> str:
-    """What happened at one process, beside its lifeline; empty for what is drawn in another way."""
+    """Words for an event, beside its lifeline; empty for events that are drawn in another way."""
     match event:
         case Status(text=text) | Noted(text=text):
             return clean(text)
@@ -63,7 +63,7 @@ _PLAIN: dict[type, str] = {
 
 
 def fate(arrow: Arrow) -> str:
-    """Why a message did not arrive, or that it did so again."""
+    """Why a message did not arrive, or `copy` for a second delivery."""
     if arrow.fate == "delivered":
         return "copy" if arrow.copy else ""
     return {"loss": "lost", "partition": "cut off", "crash": "nobody there", "flying": "on its way"}[arrow.fate]
