@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 settings.register_profile("house", deadline=None)  # a busy machine is no failure
 settings.load_profile("house")
+os.environ.pop("COLUMNS", None)  # pytest-xdist sets it in its workers; what vez prints depends on it
 
 
 os.environ.pop("COLUMNS", None)  # of the terminal that runs the tests, also in workers; a width is what a test says

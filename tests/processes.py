@@ -5,6 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 
+def is_alive(process: int) -> bool:
+    """True while a process runs; one that has ended and waits for its parent does not."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 def descendants(parent: int) -> set[int]:
     """The living processes below one."""
     parents = {}

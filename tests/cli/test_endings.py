@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import descendants
+from tests.processes import descendants, is_alive
 from vez.cli.output import write_file
 from vez.errors import CannotWrite
 
@@ -65,7 +65,7 @@ def test_no_worker_outlives_a_sweep(number: signal.Signals, code: int) -> None:
         _, err = parent.communicate(timeout=30)
         assert parent.returncode == code
         assert "Traceback" not in err or number == signal.SIGKILL
-        wait_for(lambda: not any(Path(f"/proc/{child}").exists() for child in children), f"{children} are still there")
+        wait_for(lambda: not any(map(is_alive, children)), f"{children} are still there")
     finally:
         parent.kill()
         parent.wait()

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 import vez
+from tests.processes import is_alive
 from vez.errors import LockTimeout
 from vez.testing import eventually
 
@@ -138,7 +139,7 @@ def test_on_loss_the_group_gets_term_then_kill_before_the_next(
     pids = [int(word) for word in process.stdout.readline().split()]
     assert client.break_lock("x", "a test") is not None
     with client.lock("x"):
-        assert [_running(pid) for pid in pids] == [False, False]
+        assert [is_alive(pid) for pid in pids] == [False, False]
     code, _, err = finish(process)
     assert code == 76
     assert "was lost" in err
@@ -159,7 +160,7 @@ def test_killed_vez_run_takes_its_command_along(start: Start, client: vez.Client
     assert process.stdout is not None
     child = int(process.stdout.readline())
     process.kill()
-    eventually(lambda: not _running(child), "the command's end")
+    eventually(lambda: not is_alive(child), "the command's end")
     assert client.lock("x").acquire(10).token > 0
 
 
@@ -172,8 +173,8 @@ def test_what_a_killed_vez_run_leaves_behind_keeps_the_turn(
     assert process.stdout is not None
     left, command = map(int, process.stdout.readline().split())
     process.kill()
-    eventually(lambda: not _running(command), "the command's end")
-    assert _running(left)
+    eventually(lambda: not is_alive(command), "the command's end")
+    assert is_alive(left)
     request = client.election("x") if kind == "election" else client.lock("x")
     with pytest.raises(LockTimeout):
         request.acquire(0.2)
@@ -188,7 +189,7 @@ def test_what_left_the_group_of_a_command_that_ended_does_not_keep_the_turn(star
     daemon = int(process.stdout.readline())
     assert finish(process, "\n")[0] == 0
     client.lock("x").acquire(10).release()
-    assert _running(daemon)
+    assert is_alive(daemon)
     os.kill(daemon, signal.SIGKILL)
 
 
@@ -327,10 +328,3 @@ def test_run_ends_its_command_when_the_file_is_removed(start: Start, client: vez
     eventually(lambda: holders(client) == 1, "inside")
     (tmp_path / "turns" / "lock.x").unlink()
     assert finish(process)[0] == 76
-
-
-def _running(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
