@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Generator
 from typing import Any
 
 import pytest
 
-from vez.check import Configuration, check
+from vez.algorithms import find
+from vez.check import Budget, Configuration, check
 from vez.check.threads.interleavings import explore
 from vez.core import Io, Message, Mutex, Property
 from vez.core.assumptions import Assumption
-from vez.errors import Misuse
+from vez.errors import Misuse, NotDeterministic
 from vez.properties import Status
 from vez.sim.scenario import Scenario
 from vez.threads import Lock, Operation, Program, acquire
@@ -116,6 +118,90 @@ def test_a_rule_that_is_broken_at_the_start_is_told() -> None:
 def test_a_symmetry_that_is_not_there_is_named() -> None:
     with pytest.raises(Misuse, match="declares a symmetry that it does not have"):
         check(Configuration(Scenario(algorithm="ranked", n=3), Ranked), symmetry=True)
+
+
+def test_a_recovery_that_picks_the_smallest_peer_is_not_symmetric() -> None:
+    naimi_trehel = find("naimi-trehel")
+    scenario = Scenario(algorithm="naimi-trehel", n=3)
+    assert not check(Configuration(scenario, naimi_trehel), ("exclusion",), symmetry=True).broken
+    recovering = Configuration(scenario, naimi_trehel, budget=Budget(crashes=1, recoveries=1))
+    with pytest.raises(Misuse, match=r"on_recover of process . does another thing when renamed"):
+        check(recovering, ("exclusion",), symmetry=True)
+
+
+class FirstAsked(Mutex):
+    """The hub answers only the largest of those that asked so far, which the declaration denies; nothing else shows it."""
+
+    name = "first-asked"
+    symmetry = "full"
+    identifier_fields = ("asked",)
+    asked: int = 0
+
+    @classmethod
+    def contenders(cls, ids: tuple[int, ...]) -> tuple[int, ...]:
+        return ids[1:]
+
+    def on_want(self, io: Io) -> None:
+        io.send(io.hub, Ball())
+
+    def on_ball(self, message: Ball, sender: int, io: Io) -> None:
+        if sender > self.asked:
+            self.asked = sender
+            io.send(sender, Yes())
+
+    def on_yes(self, message: Yes, sender: int, io: Io) -> None:
+        io.enter()
+
+    def on_done(self, io: Io) -> None:
+        pass
+
+
+def test_a_false_symmetry_is_refused_even_where_no_run_shows_it() -> None:
+    with pytest.raises(Misuse, match="on_ball of process 1 does another thing when renamed"):
+        check(Configuration(Scenario(algorithm="first-asked", n=3), FirstAsked), ("exclusion",), symmetry=True)
+
+
+_calls = 0
+
+
+class Counting(Mutex):
+    """Reads a counter of the module: its third call and those after it get in."""
+
+    name = "counting"
+    asked: bool = False
+
+    def on_want(self, io: Io) -> None:
+        global _calls
+        _calls += 1
+        self.asked = True
+        if _calls > 3:
+            io.enter()
+
+    def on_done(self, io: Io) -> None:
+        self.asked = False
+
+
+class Gambling(Mutex):
+    """Draws a random number."""
+
+    name = "gambling"
+    drawn: int = 0
+
+    def on_want(self, io: Io) -> None:
+        self.drawn = random.randrange(1_000_000)
+        io.enter()
+
+    def on_done(self, io: Io) -> None:
+        pass
+
+
+@pytest.mark.parametrize("algorithm", [Counting, Gambling])
+@pytest.mark.parametrize("property", ["exclusion", "request_order"])
+def test_a_handler_that_reads_more_than_its_state_is_named(algorithm: type[Mutex], property: str) -> None:
+    global _calls
+    _calls = 0
+    with pytest.raises(NotDeterministic, match=f"{algorithm.__name__}.on_want of process"):
+        check(Configuration(Scenario(algorithm=algorithm.name, n=2), algorithm), (property,))
 
 
 def test_nothing_is_claimed_of_an_end_that_never_comes() -> None:

@@ -51,7 +51,7 @@ def test_an_old_name_is_refused_with_the_new_one(line: str, says: str, capsys: p
         ("sim coordinator --json --diagram svg", "both want standard output"),
         ("sim coordinator --runs 3 --diagram text", "a sweep of many runs draws and saves none"),
         ("check coordinator -n 3 --ids 1,2,3", "-n and --ids exclude each other"),
-        ("check bully --requests 2", "--requests: bully is not a mutual exclusion"),
+        ("check bully --elect 2 --requests 2", "--requests and --elect exclude each other"),
         ("check coordinator --want 2 --requests 2", "--requests and --want exclude each other"),
         ("check coordinator --victims 2", "--victims has no effect without --crashes"),
         ("check coordinator --timeouts", "--timeouts has no effect: coordinator sets no timers"),

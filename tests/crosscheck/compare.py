@@ -69,7 +69,7 @@ def drawn(number: int) -> Case:
         n=n,
         edges=tuple(pairwise(range(1, n + 1))) if on_a_path else (),
         fifo=chance.random() < 0.5,
-        requests=chance.choice((1, 1, 2)) if algorithm.role == "mutex" else 1,
+        requests=chance.choice((1, 1, 2)),
         budget=budget,
         seed=chance.randrange(1_000_000),
         amnesia="recoveries" in budget and chance.random() < 0.5,

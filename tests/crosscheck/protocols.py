@@ -203,6 +203,19 @@ class Postponing(Blinking):
         io.send(io.right, message)
 
 
+class Echo(Blinking):
+    """Talks to itself for ever: every step leads back to the same state."""
+
+    name = "echo"
+
+    def on_want(self, io: Io) -> None:
+        self.asked = True
+        io.send(io.me, Word(0, 0))
+
+    def on_word(self, message: Word, sender: int, io: Io) -> None:
+        io.send(io.me, message)
+
+
 PROTOCOLS = (RandomMutex, RandomElection, EndlessMutex, EndlessElection, RingMutex, RingElection)
 """Drawn from; and those whose verdict depends on what fairness means:"""
-FAIRNESS = (Blinking, Postponing)
+FAIRNESS = (Blinking, Postponing, Echo)

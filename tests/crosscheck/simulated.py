@@ -64,7 +64,8 @@ def _run(case: Case, configuration: Configuration, chance: Random, number: int) 
         suspect=tuple(suspicions),
     )
     if case.algorithm.role == "election":
-        return scenario.but(elect=tuple(Elect(process=p, at_ms=chance.uniform(0, 12)) for p in ids))
+        starts = [Elect(process=p, at_ms=chance.uniform(0, 12)) for p in ids for _ in range(case.requests)]
+        return scenario.but(elect=tuple(starts))
     wants = [
         Want(process=process, at_ms=chance.uniform(0, 12) + 20 * turn, inside_ms=chance.uniform(0.5, 6))
         for process in ids

@@ -63,7 +63,7 @@ def test_the_catalogue_is_judged_alike(algorithm: type[Process], faults: dict[st
 
 
 @pytest.mark.parametrize("algorithm", FAIRNESS, ids=lambda algorithm: algorithm.name)
-def test_whoever_postpones_a_timer_for_ever_starves(algorithm: type[Process]) -> None:
+def test_whoever_goes_round_for_ever_starves(algorithm: type[Process]) -> None:
     both = opinions(fairness(algorithm).configuration())
     assert both is not None
     assert not difference(*both)

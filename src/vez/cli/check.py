@@ -26,7 +26,11 @@ MAX_MEMORY_MB = 4096
 @click.option("--edges", type=EDGES, help="Channels of a graph: 1-2,2-3.")
 @click.option("--set", "parameters", type=ASSIGNMENT, multiple=True, help="A parameter of the algorithm: lease_ms=5.")
 @click.option(
-    "--requests", default="1", show_default=True, metavar="N", help="Mutex: requests of each process, or `forever`."
+    "--requests",
+    default="1",
+    show_default=True,
+    metavar="N",
+    help="Requests, or elections, of each process; `forever` for no end.",
 )
 @click.option("--want", type=WANT, multiple=True, help="Mutex: this process wants in once; repeat the option for more.")
 @click.option(

@@ -31,7 +31,7 @@ def refuse_for_check(options: dict[str, Any], algorithm: type[Process], name: st
     """Refuse what a search of this algorithm would not notice."""
     not_together("n", "ids")
     not_together("requests", "want")
-    _only_for_mutex(algorithm, name, "requests")
+    not_together("requests", "elect")
     only_with("--crashes", bool(options["crashes"]), "victims")
     only_with("--recoveries", bool(options["recoveries"]), "amnesia")
     if options["timeouts"] and not _has_timers(algorithm):

@@ -11,7 +11,7 @@ import msgspec
 from vez.core.assumptions import Assumption
 from vez.core.process import Election, Mutex, Process, handlers_of
 from vez.errors import Misuse, UnknownName
-from vez.sim.scenario import Detector, Elect, Scenario, Workload
+from vez.sim.scenario import Detector, Scenario, Workload
 from vez.sim.setup import Setup
 
 DEFAULT_N = 3
@@ -119,16 +119,15 @@ class Configuration:
         """How often each process wants in, or is asked to elect."""
         if requests < FOREVER:
             raise Misuse(f"requests must not be negative, found {requests}")
+        asked: list[int] = []
+        askable: tuple[int, ...] = ()
         if issubclass(self.algorithm, Mutex):
-            wanting = [want.process for want in scenario.want]
-            if wanting:
-                return {process: wanting.count(process) for process in self.ids}
-            contenders = self.algorithm.contenders(self.ids)
-            return {process: requests if process in contenders else 0 for process in self.ids}
-        if issubclass(self.algorithm, Election):
-            starters = {elect.process for elect in scenario.elect or map(_elect, self.ids)}
-            return {process: int(process in starters) for process in self.ids}
-        return dict.fromkeys(self.ids, 0)
+            asked, askable = [want.process for want in scenario.want], self.algorithm.contenders(self.ids)
+        elif issubclass(self.algorithm, Election):
+            asked, askable = [elect.process for elect in scenario.elect], self.ids
+        if asked:
+            return {process: asked.count(process) for process in self.ids}
+        return {process: requests if process in askable else 0 for process in self.ids}
 
     def _victims(self, given: Budget) -> tuple[int, ...]:
         """All processes; only the hub if the only reason for a crash is that `hub_stays` was dropped."""
@@ -140,9 +139,11 @@ class Configuration:
         """The configuration in one line; verdicts hold for it and for nothing else."""
         role = "request" if issubclass(self.algorithm, Mutex) else "election"
         most = max(self.requests.values(), key=abs, default=0)
-        often = "requests without end" if most < 0 else f"{most} {role}{'s' * (most != 1)}"
+        often = f"{role}s without end" if most < 0 else f"{most} {role}{'s' * (most != 1)}"
         who = sum(bool(count) for count in self.requests.values())
-        asked = f"{who} starter{'s' * (who != 1)}" if role == "election" else f"{often} each"
+        asked = f"{often} each"
+        if role == "election":
+            asked = f"{who} starter{'s' * (who != 1)}" + (f", {asked}" if most != 1 else "")
         parts = [f"n={len(self.ids)}", asked, "FIFO channels" if self.fifo else "any order of delivery"]
         if handlers_of(self.algorithm).timers:
             parts.append("timers when all is quiet" if self.synchronous else "timers at any moment")
@@ -178,10 +179,6 @@ def _number_in(process: Process, field: str) -> float:
             hint=f"bound a field that counts{first}",
         )
     return value
-
-
-def _elect(process: int) -> Elect:
-    return Elect(process=process)
 
 
 def _assumptions(algorithm: type[Process], without: tuple[str, ...]) -> tuple[Assumption, ...]:

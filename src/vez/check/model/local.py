@@ -109,6 +109,10 @@ class Machine:
         passed = tuple((name, left - event[1]) for name, left in local.timers)
         return (Transition(local._replace(timers=passed)),)
 
+    def again(self, process: int, local: Local, event: Event) -> tuple[Transition, ...]:
+        """Like `react`, with nothing remembered: the handler runs."""
+        return self.react(process, local, event)
+
     def _word(self, process: int, local: Local, kind: str, peer: int) -> tuple[Transition, ...]:
         told = set(local.told) | {peer} if kind == "suspect" else set(local.told) - {peer}
         local = local._replace(told=tuple(sorted(told)))

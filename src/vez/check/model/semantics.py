@@ -11,13 +11,15 @@ can. Wants and faults may or may not happen.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any, NamedTuple
 
-from vez.check.model.causality import CausalMachine
+from vez.check.model.causality import CausalMachine, bare
 from vez.check.model.configuration import BUDGETS, Configuration
 from vez.check.model.identity import identity
 from vez.check.model.local import IDLE, INSIDE, WAITING, Event, Local, Machine, Transition
+from vez.check.model.purity import Purity
+from vez.core.message import handler_name
 
 CRASHES, RECOVERIES, LOSSES, DUPLICATES, MISTAKES, WITHDRAWALS = range(len(BUDGETS))
 NOTHING = Transition(Local((), False, 0, IDLE, None, None, (), (), ()))
@@ -62,6 +64,9 @@ class Model:
         self.messages: list[Any] = []  # of Message or Stamped
         self._message_numbers: dict[Hashable, int] = {}
         self._memo: dict[tuple[int, int, Event], tuple[Transition, ...]] = {}
+        self.purity = Purity(self)
+        self.watch: Callable[[int, int, Event, tuple[Transition, ...]], None] | None = None
+        """Called with every local transition when it is first computed."""
 
     def local_number(self, local: Local) -> int:
         """The number of a local state; equal states have the same number."""
@@ -83,11 +88,22 @@ class Model:
         found = self._memo.get(key)
         if found is None:
             found = self._memo[key] = self.machine.react(self.ids[place], self.locals[local], self.real(event))
+            self.purity.note(place, local, event, found)
+            if self.watch is not None:
+                self.watch(place, local, event, found)
         return found
 
     def real(self, event: Event) -> Event:
         """The event as the machine takes it: the model names a message by its number."""
         return (*event[:2], self.messages[event[2]]) if event[0] == "deliver" else event
+
+    def handler(self, event: Event) -> str:
+        """The name of the handler that an event calls."""
+        if event[0] == "deliver":
+            return handler_name(type(bare(self.messages[event[2]])))
+        if event[0] == "fire":
+            return f"on_timer_{event[1]}"
+        return {"leave": "on_done"}.get(event[0], f"on_{event[0]}")
 
     def append(self, content: tuple[int, ...], number: int) -> tuple[int, ...]:
         """A channel's content with one more message; where any may overtake, the order is not kept."""

@@ -18,13 +18,13 @@ import msgspec
 import numpy as np
 
 from vez.check.model.configuration import Configuration
-from vez.check.model.local import Local
+from vez.check.model.local import Event, Local, Transition
 from vez.check.model.semantics import Model, State, Step
 from vez.check.search.packed import Packed
 from vez.check.search.store import Numbers, Words, distinct
 from vez.check.search.tables import UNKNOWN, Growing
 from vez.core.message import Message
-from vez.errors import Misuse
+from vez.errors import Misuse, VezError
 
 Renaming = tuple[int, ...]
 """By place: the place that it moves to."""
@@ -63,6 +63,7 @@ class Symmetry:
         self.renamings: list[Renaming] = found
         self._marked = frozenset(model.configuration.algorithm.identifier_fields)
         self._names = model.configuration.algorithm.__struct_fields__
+        model.watch = self._test
         self._local_maps: dict[tuple[int, int], Growing] = {}
         self._content_maps: dict[tuple[int, int], Growing] = {}
 
@@ -93,10 +94,47 @@ class Symmetry:
             at = step.state
         return start, tuple(steps)
 
-    def _false_declaration(self) -> Misuse:
+    def _test(self, place: int, local: int, event: Event, outcomes: tuple[Transition, ...]) -> None:
+        """The declaration is not believed: renamed, every local transition must be a local transition."""
+        for renaming in self.renamings:
+            expected = {self._outcome(outcome, renaming) for outcome in outcomes}
+            alike = self._event(event, renaming)
+            try:
+                found = self.model.react(renaming[place], self._local(local, renaming), alike)
+            except VezError as error:
+                raise self._false_declaration(place, event) from error
+            if expected != {self._outcome(outcome, tuple(range(self.model.n))) for outcome in found}:
+                raise self._false_declaration(place, event)
+
+    def _event(self, event: Event, renaming: Renaming) -> Event:
+        if event[0] == "deliver":
+            return ("deliver", self._value(event[1], renaming), *self._content((event[2],), renaming))
+        return (event[0], self._value(event[1], renaming)) if event[0] in ("suspect", "trust") else event
+
+    def _outcome(self, outcome: Transition, renaming: Renaming) -> tuple[Any, ...]:
+        """What can be told apart of an outcome: the order of messages to different processes cannot."""
+        sent: dict[int, tuple[int, ...]] = {}
+        for to, message in outcome.sends:
+            number = self.model.message_number(message)
+            sent[to] = (*sent.get(to, ()), number)
+        return (
+            self._local(self.model.local_number(outcome.local), renaming),
+            tuple(sorted((self._value(to, renaming), self._content(some, renaming)) for to, some in sent.items())),
+            tuple(
+                (seen[0], self._value(seen[1], renaming), *seen[2:]) if seen[0] == "elected" else seen
+                for seen in outcome.visible
+            ),
+            outcome.set_timers,
+            bool(outcome.bug),
+        )
+
+    def _false_declaration(self, place: int | None = None, event: Event = ()) -> Misuse:
         name = self.model.configuration.algorithm.name
+        where = "renamed, one of its runs is no run any more"
+        if place is not None:
+            where = f"{self.model.handler(event)} of process {self.model.ids[place]} does another thing when renamed"
         return Misuse(
-            f"{name} declares a symmetry that it does not have: renamed, one of its runs is no run any more",
+            f"{name} declares a symmetry that it does not have: {where}",
             hint="do its handlers compare identifiers by order, or does a field hold some that identifier_fields does "
             "not name? Check it without --symmetry",
         )
