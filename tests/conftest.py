@@ -18,7 +18,8 @@ settings.load_profile("house")
 os.environ.pop("COLUMNS", None)  # pytest-xdist sets it in its workers; what vez prints depends on it
 
 
-os.environ.pop("COLUMNS", None)  # of the terminal that runs the tests, also in workers; a width is what a test says
+os.environ.pop("COLUMNS", None)  # a test says how wide its terminal is; the one that runs the tests does not matter
+os.unsetenv("COLUMNS")  # readline sets it for child processes only, and so for test workers
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -35,7 +35,7 @@ OUTLINED = frozenset(set(Property) - {Property.AGREEMENT, Property.TERMINATION, 
 
 
 def draw_bars(out: Markup, picture: Picture, places: Places) -> None:
-    """Draw the lifelines, with bars for waiting, inside, leading, paused and down."""
+    """Draw the lifelines, with bars for leading, waiting, inside and paused, and outlines of what is broken."""
     for process in picture.ids:
         _lifeline(out, picture, places, process)
     history = picture.history
