@@ -15,11 +15,8 @@ ROOT = Path(__file__).resolve().parent.parent
 
 settings.register_profile("house", deadline=None)  # a busy machine is no failure
 settings.load_profile("house")
-os.environ.pop("COLUMNS", None)  # pytest-xdist sets it in its workers; what vez prints depends on it
-
-
-os.environ.pop("COLUMNS", None)  # a test says how wide its terminal is; the one that runs the tests does not matter
-os.unsetenv("COLUMNS")  # readline sets it for child processes only, and so for test workers
+os.environ.pop("COLUMNS", None)  # what vez prints depends on it, and workers of pytest-xdist have it
+os.unsetenv("COLUMNS")  # readline sets it for child processes, out of sight of os.environ
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
