@@ -8,7 +8,7 @@ import pytest
 
 from tests.runs import trace_of
 from vez.algorithms import find
-from vez.core import Durable, Io, Message, Process
+from vez.core import Durable, Io, Message, Mutex, Process
 from vez.core.trace import (
     Crashed,
     Cut,
@@ -28,6 +28,7 @@ from vez.core.trace import (
     Trace,
     Trusted,
 )  # fmt: skip
+from vez.errors import Misuse
 from vez.sim import Scenario, simulate
 from vez.sim.scenario import Crash, Detector, Drift, Fate, Network, Partition, Pause, Suspicion, Want
 
@@ -242,3 +243,39 @@ def test_overlapping_crashes_end_with_the_last() -> None:
     assert [event.at for event in of(trace, Crashed, Recovered)] == [2500, 8500]
     for_good = run(crash=(Crash(process=2, at_ms=2.5, recover_ms=5), Crash(process=2, at_ms=3.5)))
     assert not of(for_good, Recovered)
+
+
+class Monologue(Message):
+    """To oneself."""
+
+
+class Talker(Mutex):
+    """Gets in when it has heard itself."""
+
+    name = "talker"
+
+    def on_want(self, io: Io) -> None:
+        io.send(io.me, Monologue())
+
+    def on_monologue(self, message: Monologue, sender: int, io: Io) -> None:
+        io.enter()
+
+    def on_done(self, io: Io) -> None:
+        pass
+
+
+def test_what_a_process_sends_to_itself_crosses_no_network() -> None:
+    network = Network(loss=1.0, duplicate=1.0, reorder=1.0)
+    run = simulate(Scenario(algorithm="talker", n=2, network=network, want=(Want(process=1),)), Talker)
+    assert run.trace is not None
+    assert [type(event).__name__ for event in run.trace if isinstance(event, Delivered | Entered | Lost)] == [
+        "Delivered",
+        "Entered",
+    ]
+
+
+@pytest.mark.parametrize("fault", [{"lost": True}, {"copies": (2.0,)}], ids=str)
+def test_a_message_to_oneself_can_be_neither_lost_nor_copied(fault: dict[str, Any]) -> None:
+    fate = Fate(sender=1, to=1, number=1, **fault)
+    with pytest.raises(Misuse, match="over no network that could lose or copy it"):
+        simulate(Scenario(algorithm="talker", n=2, message=(fate,)), Talker)

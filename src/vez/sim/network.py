@@ -115,7 +115,7 @@ class NetworkModel:
             lost, delays = fate.lost, [] if fate.lost else [delay]
             delays += map(us, fate.copies)
         else:
-            lost, delays = self._chanced(network)
+            lost, delays = self._chanced(network) if channel[0] != channel[1] else (False, [self._draw()])
         if self._explain and (lost or delays != [self._message_us]):
             self._seen.append(
                 Fate(

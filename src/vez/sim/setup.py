@@ -172,6 +172,12 @@ class Setup:
     def _check_faults(self) -> None:
         """Refuse faults that contradict themselves."""
         s = self.scenario
+        for fate in s.message:
+            if fate.sender == fate.to and (fate.lost or fate.copies):
+                raise Misuse(
+                    f"message: process {fate.to} sends it to itself, over no network that could lose or copy it",
+                    hint="give it a delay, or name another receiver",
+                )
         for partition in s.partition:
             _check_partition(partition)
         if s.loop_ms is not None and s.loop_ms[0] >= s.loop_ms[1]:
