@@ -213,3 +213,36 @@ def test_nothing_is_claimed_of_an_end_that_never_comes() -> None:
     found = explore(program)
     assert not found.ended
     assert "claim" not in found.broken
+
+
+class Deaf(Mutex):
+    """Nobody ever gets in, and one of its handlers is never called."""
+
+    name = "deaf"
+    guarantees = (Property.EXCLUSION,)
+
+    def on_want(self, io: Io) -> None:
+        io.broadcast(Ball())
+
+    def on_ball(self, message: Ball, sender: int, io: Io) -> None:
+        pass
+
+    def on_yes(self, message: Yes, sender: int, io: Io) -> None:
+        io.enter()
+
+    def on_timer_bell(self, io: Io) -> None:
+        io.enter()
+
+    def on_done(self, io: Io) -> None:
+        pass
+
+
+def test_what_was_not_exercised_is_said() -> None:
+    report = check(Configuration(Scenario(algorithm="deaf", n=2), Deaf), ("exclusion", "starvation_freedom"))
+    assert report.never_ran == ("on_timer_bell", "on_yes")
+    exclusion, starvation = report.verdicts
+    assert "nobody ever got in: this says nothing" in exclusion.evidence
+    assert starvation.status is Status.BROKEN
+    complete = check(Configuration(Scenario(algorithm="coordinator", n=2), find("coordinator")))
+    assert complete.never_ran == ()
+    assert all("says nothing" not in verdict.evidence for verdict in complete.verdicts)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from vez.check.coverage import missing_premise, never_ran
 from vez.check.liveness.lassos import LIVENESS, Failure, Liveness
 from vez.check.model.configuration import Configuration
 from vez.check.model.observers import KINDS, Watch
@@ -58,6 +59,8 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     verdicts: tuple[Verdict, ...]
     counterexamples: dict[str, Counterexample]
     bugs: tuple[str, ...] = ()
+    never_ran: tuple[str, ...] = ()
+    """Handlers that ran in no explored state: what they do was not checked."""
 
     @property
     def broken(self) -> tuple[str, ...]:
@@ -131,6 +134,7 @@ def check(
         verdicts=tuple(promised),
         counterexamples=examples,
         bugs=tuple(sorted({text for _, text in search.packed.bugs} | _bugs_at_the_start(model))),
+        never_ran=never_ran(model),
     )
 
 
@@ -185,7 +189,9 @@ def _unbroken(search: Search, liveness: Liveness, name: Property) -> Verdict:
             words = f"at most {worst} bypass{'es' * (worst != 1)} in all {count:,} states"
             return Verdict(name=name, status=Status.HOLDS, evidence=words)
         within = " within the bounds" if search.model.machine.cut else ""
-        return Verdict(name=name, status=Status.HOLDS, evidence=f"in all {count:,} states{within}")
+        missing = missing_premise(search.model, name)
+        empty = f", but {missing}: this says nothing" if missing else ""
+        return Verdict(name=name, status=Status.HOLDS, evidence=f"in all {count:,} states{within}{empty}")
     return Verdict(
         name=name,
         status=Status.UNDECIDED,

@@ -158,6 +158,8 @@ def _print(
     for text in found.bugs:
         out.print(f"[bold red]bug:[/] {escape(text)}")
     print_verdicts(out, found.verdicts)
+    if found.never_ran:
+        out.print(f"[dim]never ran in these states, so not checked: {', '.join(found.never_ran)}[/]")
     if example is not None:
         _print_run(*example, _which(example[1], options))
     for path in files.values():
@@ -201,6 +203,7 @@ def to_json(found: Report, files: dict[str, Path]) -> dict[str, Any]:
         "complete": not found.stopped,
         "stopped": found.stopped,
         "bugs": found.bugs,
+        "never_ran": found.never_ran,
         "properties": {
             verdict.name: {
                 "verdict": verdict.words,

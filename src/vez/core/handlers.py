@@ -60,6 +60,11 @@ class Handlers:
         self._by_kind: dict[type[Message], Handler] = {}
         self._kinds: dict[str, Kind] | None = None
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the handlers of messages and timers."""
+        return (*self._by_name, *(TIMER + name for name in self.timers))
+
     def message(self, kind: type[Message]) -> Handler:
         """The handler of a kind of message."""
         found = self._by_kind.get(kind)

@@ -105,6 +105,10 @@ class Model:
             return f"on_timer_{event[1]}"
         return {"leave": "on_done"}.get(event[0], f"on_{event[0]}")
 
+    def handlers_run(self) -> set[str]:
+        """The names of the handlers that were run so far."""
+        return {self.handler(event) for _, _, event in self._memo}
+
     def append(self, content: tuple[int, ...], number: int) -> tuple[int, ...]:
         """A channel's content with one more message; where any may overtake, the order is not kept."""
         return (*content, number) if self.fifo else tuple(sorted((*content, number)))
