@@ -19,16 +19,20 @@ import pytest
 
 import vez
 import vez.aio
+import vez.check
 import vez.core
+import vez.draw
 import vez.errors
 import vez.fence
+import vez.properties
+import vez.sim
 import vez.testing
 from vez.engines import ENGINES
 from vez.engines.memory import MemoryEngine
 from vez.engines.urls import without_password
 
 SURFACE = Path(__file__).with_name("surface.txt")
-MODULES = [vez, vez.aio, vez.core, vez.fence, vez.testing]
+MODULES = [vez, vez.aio, vez.core, vez.fence, vez.testing, vez.sim, vez.properties, vez.draw, vez.check]
 
 
 def public(module: ModuleType) -> list[str]:
@@ -89,7 +93,7 @@ def test_the_surface_is_the_one_that_was_agreed_on(golden: Callable[[Path, str],
     golden(SURFACE, surface())
 
 
-@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [*MODULES, vez.errors], ids=lambda module: module.__name__)
 def test_dir_and_completion_show_the_public_names_and_nothing_else(module: ModuleType) -> None:
     assert [name for name in dir(module) if not name.startswith("_")] == public(module)
     assert all(getattr(module, name) is not None for name in module.__all__)

@@ -10,10 +10,46 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
+__all__ = [
+    "AlreadyHeld",
+    "BadData",
+    "BadDeclaration",
+    "BadHandler",
+    "CannotWrite",
+    "CorruptState",
+    "Deadlock",
+    "EngineUnavailable",
+    "HandlerFailed",
+    "LockTimeout",
+    "MissingFile",
+    "MissingPart",
+    "Misuse",
+    "MutableField",
+    "NotDeterministic",
+    "OwnershipLost",
+    "ProtocolBug",
+    "StaleToken",
+    "UnhandledMessage",
+    "UnknownName",
+    "VezError",
+    "WorkerDied",
+]
+
+
+def __dir__() -> list[str]:
+    """The public names, for `dir` and for completion."""
+    return sorted(__all__)
+
+
 CLOSE = 0.65
 """Similarity, as difflib counts it, from which a name is offered: `smi` and `sim` have 0.67. Less is guessing."""
 LEAST_PART = 3
 """Characters of a name from which others that contain it are offered: `ricart` for `ricart-agrawala`."""
+
+
+def is_near(typed: str, name: str) -> bool:
+    """True if a name may be what somebody meant who typed another one."""
+    return bool(get_close_matches(typed, [name], cutoff=CLOSE))
 
 
 class VezError(Exception):

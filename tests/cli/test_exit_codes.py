@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -91,3 +92,21 @@ def test_a_closed_pipe_hides_nothing(command: str, code: int, reader: str, tmp_p
         line = f"set -o pipefail; {unbuffered}{VEZ} {command} | {reader} >/dev/null"
         done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False, timeout=60)
         assert (done.returncode, done.stderr) == (code, "")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "algorithms -o {file}.json", "algorithms bully -o {file}.md", "zoo -o {file}.md",
+        "status --all --url file://{folder}/turns -o {file}.md", "compare election -n 4 --only bully -o {file}.md",
+        "quorum -n 5 -p 0.01 -o {file}.svg", "timeout -e 1 -c 500 --delay constant(2) -o {file}.svg",
+        "detectors --beats 50 --trials 2 -o {file}.md",
+    ],
+)  # fmt: skip
+def test_a_file_is_written_before_anything_is_printed(command: str, tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "vez", *command.format(folder=tmp_path, file=tmp_path / "out").split()]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, env={**os.environ, "PYTHONUNBUFFERED": "1"}) as process:
+        assert process.stdout is not None
+        process.stdout.close()  # nobody reads
+        assert process.wait(timeout=60) == 0
+    assert list(tmp_path.glob("out.*")), "no file"

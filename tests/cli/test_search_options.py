@@ -173,3 +173,31 @@ def test_a_scenario_is_written_by_one_option_and_read_by_another(
 def test_a_folder_that_is_missing_is_told_before_the_work(line: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(line.split()) == 73
     assert "there is no folder nowhere" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        ("--want 2", "n=3, 1 request of 2, "),
+        ("--want 2 --want 2 --want 3", "n=3, 2 requests of 2, 1 request of 3, "),
+        ("--requests 2", "n=3, 2 requests each, "),
+    ],
+)
+def test_who_asks_is_said(typed: str, found: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "coordinator", *typed.split()]) == 0
+    assert found in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "line", ["check coordinator --want 2@7", "check coordinator --want 2@0+3..5", "check bully --elect 1@5"]
+)
+def test_times_have_no_effect_in_the_checker(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(line.split()) == 64
+    assert "the checker tries every time, so a time has no effect" in capsys.readouterr().err
+
+
+def test_only_near_options_are_offered(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["sim", "token-ring", "--workers", "2"]) == 64
+    assert "Did you mean" not in capsys.readouterr().err
+    assert run(["sim", "token-ring", "--losss", "2"]) == 64
+    assert "Did you mean '--loss'?" in capsys.readouterr().err

@@ -185,3 +185,12 @@ def test_tables_fold_split_and_stack() -> None:
     figures = [Column("name"), *(Column(f"figure-{number}") for number in range(6))]
     parts = table(40, figures, [["ricart-agrawala", *"123456"]], split=True)
     assert [line.split()[0] for line in parts] == ["name", "ricart-agrawala"] * 3
+
+
+@pytest.mark.parametrize("columns", ["0", "1"])
+def test_no_width_hides_everything(columns: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "vez", "algorithms"], env={**os.environ, "COLUMNS": columns},
+        capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    assert "ricart-agrawala" in done.stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,12 +37,12 @@ OLD = ("lease", "bully", "yoyo", "partition", "deadlock")
 
 
 @pytest.mark.parametrize("name", OLD)
-def test_format_1_is_judged_and_drawn_as_before(name: str) -> None:
+def test_format_1_is_judged_and_drawn_as_before(name: str, golden: Callable[[Path, str], None]) -> None:
     raw = (DATA / f"format1-{name}.jsonl").read_bytes()
     assert b'"vez_trace":1,' in raw.splitlines()[0]
     found = report(decode(raw, name))
     drawn = FORMATS["text"](found.trace, ()) + "".join(f"{one.name}: {one.status}\n" for one in found.verdicts)
-    assert drawn == (DATA / f"format1-{name}.txt").read_text(encoding="utf-8")
+    golden(DATA / f"format1-{name}.txt", drawn)
     assert "sequenceDiagram" in FORMATS["mermaid"](found.trace, found.verdicts)
     assert "<svg" in FORMATS["svg"](found.trace, found.verdicts)
     assert "<html" in FORMATS["html"](found.trace, found.verdicts)

@@ -328,3 +328,23 @@ def test_run_ends_its_command_when_the_file_is_removed(start: Start, client: vez
     eventually(lambda: holders(client) == 1, "inside")
     (tmp_path / "turns" / "lock.x").unlink()
     assert finish(process)[0] == 76
+
+
+def test_options_of_the_command_reach_it(start: Start) -> None:
+    code, out, _ = finish(start("run", "x", "echo", "--shared", "--json", "hello"))
+    assert (code, out) == (0, "--shared --json hello\n")
+    code, out, _ = finish(start("run", "x", "--shared", "--", "echo", "--json"))
+    assert (code, out) == (0, "--json\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--waitt", "3", "x", "--", "true"], "No such option: --waitt Did you mean --wait?"),
+        (["x", "--shared", "true"], "--shared stands after NAME, where COMMAND begins"),
+    ],
+)
+def test_a_misplaced_option_is_named(start: Start, words: list[str], said: str) -> None:
+    code, _, err = finish(start("run", *words))
+    assert code == 64
+    assert said in err

@@ -41,12 +41,12 @@ def algorithms(name: str | None, as_json: bool, output: Path | None) -> None:
         guards.check_defaults(algorithm, "process")
         value = describe(algorithm)
         text, markdown = partial(_print_one, algorithm), partial(_one_markdown, algorithm)
+    if output is not None:  # first: whoever reads standard output may go away
+        write_table(output, text, markdown, lambda: value)
     if as_json:
         print_json(value)
     else:
         text(console())
-    if output is not None:
-        write_table(output, text, markdown, lambda: value)
 
 
 def describe(algorithm: type[Process]) -> dict[str, Any]:

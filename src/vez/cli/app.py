@@ -20,7 +20,7 @@ import click
 
 from vez import __version__
 from vez.cli.encoding import print_in_any_encoding
-from vez.errors import UnknownName, VezError
+from vez.errors import UnknownName, VezError, is_near
 
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Take turns": {
@@ -190,6 +190,9 @@ def _explain(error: Exception) -> int:
         traceback.print_exception(error)
     if isinstance(error, VezError):
         return _complain(error.message, error.hint, error.exit_code)
+    if isinstance(error, click.NoSuchOption):
+        near = [name for name in error.possibilities or () if is_near(error.option_name, name)]
+        error.possibilities = near or None
     if isinstance(error, click.ClickException):
         context = error.ctx if isinstance(error, click.UsageError) else None
         return _complain(error.format_message(), f"try `{context.command_path if context else 'vez'} --help`", 64)

@@ -19,13 +19,15 @@ output_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 
 
-def show(chart: Chart | Panels, output: Path | None, *, quiet: bool = False) -> None:
-    """Print the chart as text, or write it to the file that was named."""
-    if output is not None:
-        write_file(output, svg(chart) if output.suffix.lower() == ".svg" else text(chart, PIPE_WIDTH))
-        click.echo(f"wrote {output}", err=True)
-    elif not quiet:
-        click.echo("\n" + text(chart, width()), nl=False)
+def save(chart: Chart | Panels, output: Path) -> None:
+    """Write the chart to a file. Done before anything is printed: whoever reads standard output may go away."""
+    write_file(output, svg(chart) if output.suffix.lower() == ".svg" else text(chart, PIPE_WIDTH))
+    click.echo(f"wrote {output}", err=True)
+
+
+def show(chart: Chart | Panels) -> None:
+    """Print the chart as text."""
+    click.echo("\n" + text(chart, width()), nl=False)
 
 
 def say(paragraph: str, *, indent: str = "") -> None:

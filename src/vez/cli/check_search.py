@@ -73,6 +73,7 @@ def _configuration(options: dict[str, Any]) -> Configuration:
     )
     algorithm = load_algorithm(scenario.algorithm)
     refuse_for_check(options, algorithm, scenario.algorithm)
+    _refuse_times(options)
     requests = options["requests"]
     if requests != "forever" and not requests.isdigit():
         raise Misuse(f"--requests {requests!r}: expected a number or `forever`")
@@ -99,6 +100,17 @@ def _configuration(options: dict[str, Any]) -> Configuration:
         name = configuration.algorithm.name
         raise Misuse(f"{name} listens to no failure detector, so that none can mislead it", hint="leave --mistakes out")
     return configuration
+
+
+def _refuse_times(options: dict[str, Any]) -> None:
+    """The checker tries every moment and every length of a stay."""
+    for option in ("want", "elect"):
+        for asked in options[option]:
+            if asked != type(asked)(process=asked.process):
+                raise Misuse(
+                    f"--{option}: the checker tries every time, so a time has no effect",
+                    hint=f"give the process alone, --{option} {asked.process}; --withdrawals N lets N stop waiting",
+                )
 
 
 def _progress(now: Progress) -> str:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from vez.cli.app import settle
-from vez.cli.charts import json_option, show
+from vez.cli.charts import json_option, save, show
 from vez.cli.given import OutputFile, not_together
 from vez.cli.output import console, json_text, print_json, write_file
 from vez.cli.progress import progress
@@ -86,12 +86,6 @@ def compare(
         return 0
     rows = _measured(module, names, ns or (DEFAULT_N,))
     code = settle(broken=not all(row.passed for row in rows))
-    if as_json:
-        print_json(_as_json(kind, rows))
-    elif markdown:
-        click.echo(_markdown(kind, rows), nl=False)
-    else:
-        _print_tables(console(), kind, rows)
     if output is not None and output.suffix.lower() == ".svg":
         _growth(module, names, ns or module.GROWTH_NS, output, as_json=False)
     elif output is not None:
@@ -101,6 +95,12 @@ def compare(
             lambda: _markdown(kind, rows),
             lambda: _as_json(kind, rows),
         )
+    if as_json:
+        print_json(_as_json(kind, rows))
+    elif markdown:
+        click.echo(_markdown(kind, rows), nl=False)
+    else:
+        _print_tables(console(), kind, rows)
     return code
 
 
@@ -145,20 +145,22 @@ def _growth(module: Any, names: list[str], ns: tuple[int, ...], output: Path | N
     with progress("growing", len(names) * len(sizes)) as step:
         curves = {name: module.growth(name, sizes, step) for name in names}
     found = {name: [{"n": n, "messages": messages} for n, messages in curve] for name, curve in curves.items()}
-    if as_json:
-        print_json(found)
+    drawn = sorted((name for name in curves if curves[name]), key=lambda name: -curves[name][-1][1])
+    series = tuple(Series(name, tuple(curves[name])) for name in drawn)  # the legend in the order of the right end
+    chart = Chart(module.GROWTH_TITLE, Axis("N: processes", "log"), Axis(module.GROWTH_UNIT, "log"), series)
+    charted = any(messages for curve in curves.values() for _, messages in curve)
     if output is not None and output.suffix.lower() == ".json":
         write_file(output, json_text(found))
         click.echo(f"wrote {output}", err=True)
-        return
-    drawn = sorted((name for name in curves if curves[name]), key=lambda name: -curves[name][-1][1])
-    series = tuple(Series(name, tuple(curves[name])) for name in drawn)  # the legend in the order of the right end
+    elif output is not None and charted:
+        save(chart, output)
     missing = [name for name, curve in curves.items() if len(curve) < len(sizes)]
-    if not as_json and missing:
+    if as_json:
+        print_json(found)
+    elif missing:
         click.echo(f"not done in reasonable time for the larger N: {', '.join(missing)}", err=True)
-    if any(messages for curve in curves.values() for _, messages in curve):
-        chart = Chart(module.GROWTH_TITLE, Axis("N: processes", "log"), Axis(module.GROWTH_UNIT, "log"), series)
-        show(chart, output, quiet=as_json)
+    if output is None and not as_json and charted:
+        show(chart)
 
 
 def _print_tables(out: Console, kind: str, rows: list[Row]) -> None:

@@ -10,7 +10,7 @@ import click
 import msgspec
 from rich.console import Console
 
-from vez.cli.charts import json_option, show
+from vez.cli.charts import json_option, save
 from vez.cli.given import OutputFile, deprecated, not_together
 from vez.cli.options import DELAY
 from vez.cli.output import console, print_json
@@ -117,12 +117,8 @@ def detectors(**options: Any) -> None:
         drawn = curves(
             settings, conditions, beats=CURVE_BEATS, trials=CURVE_TRIALS, seed=options["seed"], progress=step
         ) if charted else []  # fmt: skip
-    if options["as_json"]:
-        print_json(_json(found, settings, conditions, options))
-    else:
-        _print(console(), found, settings, conditions, options)
     if output and charted:
-        show(chart(drawn, settings.interval_ms), output)
+        save(chart(drawn, settings.interval_ms), output)
     elif output:
         write_table(
             output,
@@ -130,6 +126,10 @@ def detectors(**options: Any) -> None:
             lambda: _markdown(found),
             lambda: _json(found, settings, conditions, options),
         )
+    if options["as_json"]:
+        print_json(_json(found, settings, conditions, options))
+    else:
+        _print(console(), found, settings, conditions, options)
 
 
 def _conditions(options: dict[str, Any]) -> tuple[Condition, ...]:

@@ -25,6 +25,8 @@ from vez.study.report import Report
 SUFFIXES = {".txt": "text", ".mmd": "mermaid", ".mermaid": "mermaid", ".md": "mermaid", ".svg": "svg",
             ".html": "html", ".htm": "html"}  # fmt: skip
 PIPE_WIDTH = 110
+LEAST_WIDTH = 20
+"""Columns below which nothing can be read; a narrower terminal wraps."""
 NARROW = 70
 """Columns below which three columns of words would squeeze each other."""
 STYLES = {
@@ -39,9 +41,10 @@ STYLES = {
 def console() -> Console:
     """Standard output: as wide as the terminal or as `COLUMNS` says; PIPE_WIDTH columns in a pipe without `COLUMNS`."""
     out = Console(highlight=False)
-    if out.is_terminal or os.environ.get("COLUMNS", "").isdigit():
-        return out
-    return Console(highlight=False, width=PIPE_WIDTH)
+    asked = os.environ.get("COLUMNS", "")
+    if not out.is_terminal and not (asked.isdigit() and int(asked)):  # 0 says that nobody knows
+        return Console(highlight=False, width=PIPE_WIDTH)
+    return out if out.width >= LEAST_WIDTH else Console(highlight=False, width=LEAST_WIDTH)
 
 
 def json_text(value: Any) -> str:

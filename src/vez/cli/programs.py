@@ -6,7 +6,7 @@ import importlib.util
 import inspect
 import json
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,15 +49,18 @@ def _settings(maker: Callable[..., Any]) -> list[str]:
     return [f"--set {name}={word}" for name, word in words.items()]
 
 
-def load_program(name: str, settings: dict[str, Any]) -> Program:
-    """A program of the house by its name, or a function of the user's: path/to/file.py:function."""
+def load_program(name: str, settings: dict[str, Any], others: Iterable[str] = ()) -> Program:
+    """A program by its name in the list, or a function of your own: path/to/file.py:function.
+
+    `others` are names that the command knows beside these.
+    """
     path, colon, function = name.rpartition(":")
     if colon and path.endswith(".py"):
         maker = _from_file(Path(path), function)
     elif name in PROGRAMS:
         maker = PROGRAMS[name]
     else:
-        raise UnknownName("program of threads", name, PROGRAMS)
+        raise UnknownName("program of threads", name, {*PROGRAMS, *others})
     try:
         program = maker(**settings)
     except TypeError as error:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from vez.cli.app import settle
-from vez.cli.charts import json_option, output_option, say, show
+from vez.cli.charts import json_option, output_option, save, say, show
 from vez.cli.given import only_with
 from vez.cli.output import print_json
 from vez.cli.progress import progress
@@ -81,6 +81,9 @@ def quorum(
     others = over_m(n, chance, off)
     observed = _observe(n, chosen, chance, simulate_p, runs, seed) if simulate or simulate_p else None
     code = settle(broken=observed is not None and bool(observed.surprises))
+    drawn = _chart(n, chosen, forget, others)
+    if output is not None:
+        save(drawn, output)
     if as_json:
         print_json(_as_json(found, others, wanted, smallest, observed))
     else:
@@ -92,8 +95,8 @@ def quorum(
             _print_wanted(n, wanted, smallest, chance, off)
         if observed is not None:
             _print_experiment(observed)
-    if output is not None or any(other.violation or other.unavailable for other in others):
-        show(_chart(n, chosen, forget, others), output, quiet=as_json)
+    if output is None and not as_json and any(other.violation or other.unavailable for other in others):
+        show(drawn)
     return code
 
 

@@ -22,7 +22,16 @@ _MARGIN = 1.0
 """Seconds beyond TERM and KILL that a forced release leaves us, before others may pass."""
 
 
-@click.command(context_settings={"ignore_unknown_options": True}, short_help="Run a command while holding a lock.")
+class RunCommand(click.Command):
+    """Options end where COMMAND begins, so that the options of COMMAND reach it."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        marked = ctx.meta["vez.marked"] = "--" in args
+        ctx.allow_interspersed_args = marked  # only then it is clear which words after NAME are ours
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=RunCommand, short_help="Run a command while holding a lock.")
 @click.argument("name")
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.option("--url", help="The engine.  [default: VEZ_URL, or the files of this machine]")
@@ -54,6 +63,10 @@ def run(
 
         vez run nightly -- ./backup.sh --full
     """
+    if command[0].startswith("-") and not click.get_current_context().meta["vez.marked"]:
+        raise Misuse(
+            f"{command[0]} stands after NAME, where COMMAND begins", hint=f"vez run {command[0]} … NAME -- COMMAND"
+        )
     not_together("shared", "limit", "leader")
     not_together("seconds", "no_wait")
     not_together("quiet", "as_json")

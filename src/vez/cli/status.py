@@ -56,10 +56,6 @@ def status(
     with connect(engine_url(url)) as client:
         if not watch:
             found = look(client, name, everything=everything)
-            if as_json:
-                click.echo(_json(client, found))
-            else:
-                _print(console(), client, found, name)
             if output is not None:
                 write_table(
                     output,
@@ -67,6 +63,10 @@ def status(
                     lambda: markdown_table([column.title for column in COLUMNS], _all_rows(found)),
                     lambda: _value(client, found),
                 )
+            if as_json:
+                click.echo(_json(client, found))
+            else:
+                _print(console(), client, found, name)
             return EXIT_DAMAGED if any(isinstance(seen, Damaged) for seen in found) else 0
         if as_json:
             _watch_json(client, name, interval, everything=everything)

@@ -87,7 +87,7 @@ def threads_command(program: str | None, **options: Any) -> int:
         return _counter(options)
     if program == "ring":
         return _ring(options)
-    made = load_program(program, dict(options["parameters"]))
+    made = load_program(program, dict(options["parameters"]), OWN)
     outcome = run(made, switch_us=options["switch"], patience_s=options["patience"])
     if outcome.failure is not None:
         body = next(iter(made.threads.values()))

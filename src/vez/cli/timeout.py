@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from vez.cli.charts import json_option, output_option, say, show
+from vez.cli.charts import json_option, output_option, save, say, show
 from vez.cli.given import only_with
 from vez.cli.output import print_json
 from vez.cli.progress import progress
@@ -58,6 +58,9 @@ def timeout(
     silence = _silence(delay, samples, live, round_trips)
     choice = best_timeout(silence, wait_cost, mistake_cost)
     points = curve(silence, choice)
+    drawn = _chart(choice, points)
+    if output is not None:
+        save(drawn, output)
     if as_json:
         rows = [{"timeout_ms": t, "wait_cost": wait, "expected_mistake_cost": lost} for t, wait, lost in points]
         print_json(msgspec.to_builtins(choice) | {"curve": rows})
@@ -66,7 +69,8 @@ def timeout(
         click.echo("")
         for line in in_words(choice):
             say(line)
-    show(_chart(choice, points), output, quiet=as_json)
+        if output is None:
+            show(drawn)
 
 
 def _silence(delay: str | None, samples: str | None, live: bool, round_trips: int) -> Silence:

@@ -57,14 +57,14 @@ def zoo(name: str | None, answer: bool, output: Path | None, as_json: bool) -> N
         else:
             _print(shown, answer, drawn=output is not None)
         return
-    if as_json:
-        print_json(_list_json(answer))
-    else:
-        _print_list(console(), answer)
     if output is not None:
         write_table(
             output, lambda out: _print_list(out, answer), lambda: _list_markdown(answer), lambda: _list_json(answer)
         )
+    if as_json:
+        print_json(_list_json(answer))
+    else:
+        _print_list(console(), answer)
 
 
 def _check_suffix(output: Path, suffixes: tuple[str, ...], what: str) -> None:

@@ -14,3 +14,8 @@ from vez.draw.trace.text import text
 FORMATS: dict[str, Callable[..., str]] = {"text": text, "mermaid": mermaid, "svg": svg, "html": html}
 
 __all__ = ["FORMATS", "html", "mermaid", "svg", "text"]
+
+
+def __dir__() -> list[str]:
+    """The public names, for `dir` and for completion."""
+    return sorted(__all__)

@@ -6,3 +6,8 @@ from vez.properties.measure import Measurements, measure
 from vez.properties.verdict import Status, Verdict
 
 __all__ = ["History", "Measurements", "Status", "Verdict", "judge", "measure"]
+
+
+def __dir__() -> list[str]:
+    """The public names, for `dir` and for completion."""
+    return sorted(__all__)

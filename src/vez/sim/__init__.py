@@ -32,3 +32,8 @@ from vez.sim.scenario import Scenario
 from vez.sim.simulation import Progress, Run, simulate
 
 __all__ = ["Progress", "Run", "Scenario", "parse_delay", "simulate"]
+
+
+def __dir__() -> list[str]:
+    """The public names, for `dir` and for completion."""
+    return sorted(__all__)

@@ -11,12 +11,13 @@ from types import ModuleType
 from vez.algorithms import find
 from vez.core.process import Process
 from vez.errors import BadData, MissingFile, Misuse, UnknownName, VezError
-from vez.zoo import PREFIX, find_specimen
 
 
 def load_algorithm(name: str) -> type[Process]:
     """`ricart-agrawala`, `zoo:twins`, or `path/to/file.py:Class` (the class may be left out if it is the only one)."""
-    if name.startswith(PREFIX):
+    if name.startswith("zoo:"):  # `vez.zoo.PREFIX`; the zoo is loaded only for its visitors
+        from vez.zoo import find_specimen
+
         return find_specimen(name).algorithm
     path, _, wanted = name.partition(":")
     if not path.endswith(".py"):

@@ -63,13 +63,6 @@ class CausalMachine(Machine):
         outcomes = self._reaction(process, local._replace(known=()), event)
         return tuple(_stamped(outcome, known) for outcome in outcomes)
 
-    def again(self, process: int, local: Local, event: Event) -> tuple[Transition, ...]:
-        known, self._reactions = self._reactions, {}
-        try:
-            return self.react(process, local, event)
-        finally:
-            self._reactions = known
-
     def _reaction(self, process: int, local: Local, event: Event) -> tuple[Transition, ...]:
         """The outcomes of the handler, which do not depend on what is known; cached."""
         key = identity((process, local, event))

@@ -125,6 +125,8 @@ class Configuration:
             asked, askable = [want.process for want in scenario.want], self.algorithm.contenders(self.ids)
         elif issubclass(self.algorithm, Election):
             asked, askable = [elect.process for elect in scenario.elect], self.ids
+        self.chosen = bool(asked)
+        """True if the scenario says who asks, and how often."""
         if asked:
             return {process: asked.count(process) for process in self.ids}
         return {process: requests if process in askable else 0 for process in self.ids}
@@ -142,7 +144,10 @@ class Configuration:
         often = f"{role}s without end" if most < 0 else f"{most} {role}{'s' * (most != 1)}"
         who = sum(bool(count) for count in self.requests.values())
         asked = f"{often} each"
-        if role == "election":
+        if self.chosen and (role == "request" or most != 1):
+            times = {process: count for process, count in self.requests.items() if count}
+            asked = ", ".join(f"{count} {role}{'s' * (count != 1)} of {process}" for process, count in times.items())
+        elif role == "election":
             asked = f"{who} starter{'s' * (who != 1)}" + (f", {asked}" if most != 1 else "")
         parts = [f"n={len(self.ids)}", asked, "FIFO channels" if self.fifo else "any order of delivery"]
         if handlers_of(self.algorithm).timers:

@@ -11,25 +11,30 @@ from typing import Any
 
 import msgspec
 
-_PLAIN = frozenset({int, str, bytes, type(None)})
+_ATOMS = frozenset({int, str, bool, bytes, type(None)})
 
 
 def identity(value: Any) -> Any:
     """A key that is equal for two values only if nothing can tell them apart."""
-    return (value, _shape(value))
+    return (value, shape(value))
 
 
-def _shape(value: Any) -> Any:
-    """The types inside a value, and the sign of zero."""
+def shape(value: Any) -> Any:
+    """The types inside a value, and the sign of zero. Every new state passes here, so most values take one look."""
     kind = type(value)
-    if kind in _PLAIN:
+    if kind in _ATOMS:
         return kind
-    if kind is float:
-        return (kind, copysign(1.0, value)) if value == 0 else kind
     if isinstance(value, tuple):
-        return (kind, *map(_shape, value))
-    if isinstance(value, frozenset):
-        return (kind, frozenset((part, _shape(part)) for part in value))
+        return _shape_of_all(kind, value)
     if isinstance(value, msgspec.Struct):
-        return (kind, *(_shape(getattr(value, name)) for name in value.__struct_fields__))
+        return _shape_of_all(kind, msgspec.structs.astuple(value))
+    if isinstance(value, frozenset):
+        return (kind, frozenset([(part, shape(part)) for part in value]))
+    if kind is float and not value:
+        return (kind, copysign(1.0, value))
     return kind
+
+
+def _shape_of_all(kind: type, values: tuple[Any, ...]) -> tuple[Any, ...]:
+    kinds = tuple(map(type, values))
+    return (kind, kinds if _ATOMS.issuperset(kinds) else tuple(map(shape, values)))

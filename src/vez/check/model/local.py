@@ -10,8 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import msgspec
+
 from vez.check.model.configuration import Configuration
 from vez.check.model.identity import identity
+from vez.check.model.purity import Call, Purity
 from vez.core.effects import CancelTimer, Choose, Effect, Elect, Enter, Send, SetTimer, spurious_entry
 from vez.core.process import DURABLE, PARAMETER, Process, handlers_of, marked
 from vez.core.recorder import Recorder, Site
@@ -69,6 +72,7 @@ class Machine:
         self.algorithm: Any = configuration.algorithm
         self.cut = False
         """True if something was not followed because a field went beyond its bound."""
+        self.purity = Purity(self._repeat)
         self._names = self.algorithm.__struct_fields__
         self._keeps = set(marked(self.algorithm, DURABLE)) | set(marked(self.algorithm, PARAMETER))
         self._handlers = handlers_of(configuration.algorithm)
@@ -108,10 +112,6 @@ class Machine:
             return self._recover(process, local, event[1])
         passed = tuple((name, left - event[1]) for name, left in local.timers)
         return (Transition(local._replace(timers=passed)),)
-
-    def again(self, process: int, local: Local, event: Event) -> tuple[Transition, ...]:
-        """Like `react`, with nothing remembered: the handler runs."""
-        return self.react(process, local, event)
 
     def _word(self, process: int, local: Local, kind: str, peer: int) -> tuple[Transition, ...]:
         told = set(local.told) | {peer} if kind == "suspect" else set(local.told) - {peer}
@@ -160,6 +160,9 @@ class Machine:
                 prefix = tuple(choice.chosen for choice in choices[:place])
                 scripts += [(*prefix, index) for index in range(len(choices[place].options) - 1, 0, -1)]
         try:
+            if len(outcomes) == 1:
+                hash(outcomes[0])
+                return (outcomes[0],)
             same = {identity(outcome._replace(chosen=())): outcome for outcome in reversed(outcomes)}
             return tuple(same.values())[::-1]
         except TypeError as error:
@@ -171,16 +174,26 @@ class Machine:
     def _record(
         self, process: int, local: Local, handler: Callable[..., None], arguments: tuple[Any, ...], script: Script
     ) -> tuple[list[Effect], Process]:
-        """Run a handler once; its first choices are those of the script, the others take the first option."""
-        left = iter(script)
-        io = Recorder(self._sites[process], lambda _: next(left, 0))
-        body: Process = self.algorithm(**dict(zip(self._names, local.fields, strict=True)))
+        """Run a handler; its first choices are those of the script, the others take the first option."""
+        call = Call(process, local.fields, handler, arguments, script)
+        effects, body = self._call(call)
+        self.purity.note(call, effects, self._snapshot(body))
+        return effects, body
+
+    def _repeat(self, call: Call) -> tuple[list[Effect], tuple[Any, ...]]:
+        effects, body = self._call(call)
+        return effects, self._snapshot(body)
+
+    def _call(self, call: Call) -> tuple[list[Effect], Process]:
+        left = iter(call.script)
+        io = Recorder(self._sites[call.process], lambda _: next(left, 0))
+        body: Process = self.algorithm(**dict(zip(self._names, call.fields, strict=True)))
         try:
-            handler(body, *arguments, io)
+            call.handler(body, *call.arguments, io)
         except VezError:
             raise
         except (Exception, SystemExit) as error:
-            failed = blame_handler(error, lambda _: f"process {process}", (Recorder,))
+            failed = blame_handler(error, lambda _: f"process {call.process}", (Recorder,))
             if failed is None:
                 raise
             raise failed from error
@@ -229,7 +242,7 @@ class Machine:
         return Transition(after, tuple(sends), visible, tuple(chosen), tuple(set_timers), bug)
 
     def _snapshot(self, body: Process) -> tuple[Any, ...]:
-        return tuple(getattr(body, name) for name in self._names)
+        return msgspec.structs.astuple(body)
 
 
 def _asked(local: Local) -> Local:

@@ -2,60 +2,58 @@
 
 The search runs every handler once for each local state and event, and remembers the outcome. If a handler reads a
 clock, a random number, a global or the order of a set, what is remembered is luck, and so is the verdict. So every
-transition is computed a second time, later and in another order, and compared.
+call of a handler is repeated, later and in another order, and compared.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
-from vez.check.model.identity import identity
-from vez.check.model.local import Event, Transition
+from vez.core.effects import Effect
 from vez.errors import NotDeterministic
 
-if TYPE_CHECKING:
-    from vez.check.model.semantics import Model
-
 BATCH = 256
-"""Transitions between two second runs: enough that a counter or a cache has moved on meanwhile."""
+"""Calls between two repetitions: enough that a counter or a cache has moved on meanwhile."""
+
+Fields = tuple[Any, ...]
+
+
+class Call(NamedTuple):
+    """One call of a handler: of which process, with which fields, and the choices that were made for it."""
+
+    process: int
+    fields: Fields
+    handler: Callable[..., None]
+    arguments: tuple[Any, ...]
+    script: tuple[int, ...]
 
 
 class Purity:
-    """The transitions that were computed once."""
+    """The calls that were made once, each with its effects and the fields after it."""
 
-    def __init__(self, model: Model) -> None:
-        self._model = model
-        self._once: list[tuple[int, int, Event, tuple[Transition, ...]]] = []
+    def __init__(self, repeat: Callable[[Call], tuple[list[Effect], Fields]]) -> None:
+        self._repeat = repeat
+        self._once: list[tuple[Call, list[Effect], Fields]] = []
 
-    def note(self, place: int, local: int, event: Event, found: tuple[Transition, ...]) -> None:
-        """Remember a transition until it is computed again."""
-        self._once.append((place, local, event, found))
+    def note(self, call: Call, effects: list[Effect], fields: Fields) -> None:
+        """Remember a call until it is repeated."""
+        self._once.append((call, effects, fields))
         if len(self._once) >= BATCH:
             self.settle()
 
     def settle(self) -> None:
-        """Compute every transition again, the latest first; raise `NotDeterministic` if one differs."""
+        """Repeat every call, the latest first; raise `NotDeterministic` if one differs."""
         once, self._once = self._once[::-1], []
-        model, machine = self._model, self._model.machine
-        cut = machine.cut
-        for place, local, event, found in once:
-            again = machine.again(model.ids[place], model.locals[local], model.real(event))
-            if identity(again) != identity(found):
-                raise self._difference(place, event, found, again)
-        machine.cut = cut
+        for call, effects, fields in once:
+            again, after = self._repeat(call)
+            if again != effects or after != fields or list(map(type, after)) != list(map(type, fields)):
+                raise _difference(call, (effects, fields), (again, after))
 
-    def _difference(self, place: int, event: Event, one: Any, other: Any) -> NotDeterministic:
-        algorithm = self._model.configuration.algorithm
-        what = "had another outcome"
-        if len(one) == len(other) == 1:
-            names = zip(algorithm.__struct_fields__, one[0].local.fields, other[0].local.fields, strict=True)
-            fields = [f"left {name} at {a!r} and then at {b!r}" for name, a, b in names if identity(a) != identity(b)]
-            sends = (
-                [f"sent {list(one[0].sends)} and then {list(other[0].sends)}"] if one[0].sends != other[0].sends else []
-            )
-            what = ", ".join([*fields, *sends]) or what
-        return NotDeterministic(
-            f"{algorithm.__name__}.{self._model.handler(event)} of process {self._model.ids[place]}, "
-            f"in the same state with the same event, {what}",
-            hint="use io.choose for chance and io.set_timer for time; sort sets before emitting; keep state in fields",
-        )
+
+def _difference(call: Call, one: tuple[Any, ...], other: tuple[Any, ...]) -> NotDeterministic:
+    what = f"left {one[1]} and then {other[1]}" if one[0] == other[0] else f"did {one[0]} and then {other[0]}"
+    return NotDeterministic(
+        f"{call.handler.__qualname__} of process {call.process}, in the same state with the same event, {what}",
+        hint="use io.choose for chance and io.set_timer for time; sort sets before emitting; keep state in fields",
+    )

@@ -16,9 +16,8 @@ from typing import Any, NamedTuple
 
 from vez.check.model.causality import CausalMachine, bare
 from vez.check.model.configuration import BUDGETS, Configuration
-from vez.check.model.identity import identity
+from vez.check.model.identity import identity, shape
 from vez.check.model.local import IDLE, INSIDE, WAITING, Event, Local, Machine, Transition
-from vez.check.model.purity import Purity
 from vez.core.message import handler_name
 
 CRASHES, RECOVERIES, LOSSES, DUPLICATES, MISTAKES, WITHDRAWALS = range(len(BUDGETS))
@@ -64,13 +63,13 @@ class Model:
         self.messages: list[Any] = []  # of Message or Stamped
         self._message_numbers: dict[Hashable, int] = {}
         self._memo: dict[tuple[int, int, Event], tuple[Transition, ...]] = {}
-        self.purity = Purity(self)
         self.watch: Callable[[int, int, Event, tuple[Transition, ...]], None] | None = None
         """Called with every local transition when it is first computed."""
 
     def local_number(self, local: Local) -> int:
         """The number of a local state; equal states have the same number."""
-        number = self._local_numbers.setdefault(identity(local), len(self.locals))
+        given = (local.fields, local.token, local.view)  # what the algorithm gave; the types of the rest are ours
+        number = self._local_numbers.setdefault((local, shape(given)), len(self.locals))
         if number == len(self.locals):
             self.locals.append(local)
         return number
@@ -88,7 +87,6 @@ class Model:
         found = self._memo.get(key)
         if found is None:
             found = self._memo[key] = self.machine.react(self.ids[place], self.locals[local], self.real(event))
-            self.purity.note(place, local, event, found)
             if self.watch is not None:
                 self.watch(place, local, event, found)
         return found

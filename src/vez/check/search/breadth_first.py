@@ -137,7 +137,7 @@ class Search:
             self.stopped = INTERRUPTED
         finally:
             overlap.close()
-        self.model.purity.settle()
+        self.model.machine.purity.settle()
         self.seconds = time.monotonic() - self.started
         return self
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from xml.sax.saxutils import escape
+from html import escape
 
 from vez.draw.chart.chart import MAX_TICKS, Chart, Panels, Scale, Series, places, scales
 
@@ -54,7 +54,7 @@ def _panels(drawn: Panels) -> str:
 def _document(title: str, width: int, height: int, body: list[str]) -> str:
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
-        f'role="img"><title>{escape(title)}</title><style>{_STYLE}</style>'
+        f'role="img"><title>{escape(title, quote=False)}</title><style>{_STYLE}</style>'
     )
     paper = f'<rect class="paper" width="{width}" height="{height}"/>{_text(LEFT, 26, title, "title")}'
     return "\n".join((head, paper, *body, "</svg>")) + "\n"
@@ -118,8 +118,8 @@ def _curve(series: Series, number: int, area: _Area, x: Scale, y: Scale) -> str:
         across, up = x.place(one), y.place(other)
         if across is not None and up is not None:
             at = f'cx="{area.across(across)}" cy="{area.up(up)}"'
-            parts.append(f'<circle {at} r="3" fill="{colour}"><title>{escape(note)}</title></circle>')
-    return f"<g><title>{escape(series.name)}</title>{''.join(parts)}</g>"
+            parts.append(f'<circle {at} r="3" fill="{colour}"><title>{escape(note, quote=False)}</title></circle>')
+    return f"<g><title>{escape(series.name, quote=False)}</title>{''.join(parts)}</g>"
 
 
 def _marks(chart: Chart, area: _Area, x: Scale) -> list[str]:
@@ -166,4 +166,5 @@ def _look(number: int) -> tuple[str, str]:
 
 def _text(x: float, y: float, words: str, kind: str = "", *, anchor: str = "start", more: str = "") -> str:
     of_kind = f' class="{kind}"' if kind else ""
-    return f'<text x="{round(x, 2)}" y="{round(y, 2)}" text-anchor="{anchor}"{of_kind} {more}>{escape(words)}</text>'
+    where = f'x="{round(x, 2)}" y="{round(y, 2)}" text-anchor="{anchor}"{of_kind} {more}'
+    return f"<text {where}>{escape(words, quote=False)}</text>"

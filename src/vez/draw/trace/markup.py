@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xml.sax.saxutils import escape, quoteattr
+from html import escape
 
 from vez.draw.trace.canvas import cells
 from vez.draw.trace.layout import clean
@@ -25,7 +25,7 @@ class Markup:
     @staticmethod
     def element(name: str, text: str) -> str:
         """An element that holds text only."""
-        return f"<{name}>{escape(clean(text, 400))}</{name}>"
+        return f"<{name}>{escape(clean(text, 400), quote=False)}</{name}>"
 
     def open(self, kind: str, *, title: str = "", **data: int) -> Markup:
         """Begin a group."""
@@ -75,7 +75,7 @@ class Markup:
         """Text at a position, rotated by some degrees; `full` is shown when the mouse is over it."""
         turned = f' transform="rotate({turn:.1f} {x:.1f} {y:.1f})"' if turn else ""
         title = self.element("title", full) if full and full != text else ""
-        inner = escape(clean(text, 400))
+        inner = escape(clean(text, 400), quote=False)
         place = f'x="{x:.1f}" y="{y:.1f}"{turned} xml:space="preserve"'
         self._parts.append(f"<text{_class(kind)}{_index(index)} {place}>{inner}{title}</text>")
         return self
@@ -86,7 +86,7 @@ class Markup:
 
 
 def _class(kind: str) -> str:
-    return f" class={quoteattr(kind)}" if kind else ""
+    return f' class="{escape(kind)}"' if kind else ""
 
 
 def _index(index: int | None) -> str:
