@@ -49,7 +49,7 @@ LEAST_PART = 3
 
 def is_near(typed: str, name: str) -> bool:
     """True if a name may be what somebody meant who typed another one."""
-    return bool(get_close_matches(typed, [name], cutoff=CLOSE))
+    return bool(get_close_matches(typed.lstrip("-"), [name.lstrip("-")], cutoff=CLOSE))
 
 
 class VezError(Exception):

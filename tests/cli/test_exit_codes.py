@@ -98,9 +98,9 @@ def test_a_closed_pipe_hides_nothing(command: str, code: int, reader: str, tmp_p
     "command",
     [
         "algorithms -o {file}.json", "algorithms bully -o {file}.md", "zoo -o {file}.md",
-        "status --all --url file://{folder}/turns -o {file}.md", "compare election -n 4 --only bully -o {file}.md",
+        "status --all --url file://{folder}/turns -o {file}.md", "compare election -n 4 -a bully -o {file}.md",
         "quorum -n 5 -p 0.01 -o {file}.svg", "timeout -e 1 -c 500 --delay constant(2) -o {file}.svg",
-        "detectors --beats 50 --trials 2 -o {file}.md",
+        "detectors --beats 300 --trials 5 -o {file}.md",
     ],
 )  # fmt: skip
 def test_a_file_is_written_before_anything_is_printed(command: str, tmp_path: Path) -> None:

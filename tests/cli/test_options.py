@@ -39,7 +39,7 @@ def vez(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.
         ("run x --wait 1 --no-wait -- true", "--wait and --no-wait exclude each other"),
         ("run x --shared --leader -- true", "--shared and --leader exclude each other"),
         ("run x -q --json -- true", "--quiet and --json exclude each other"),
-        ("run x --shraed -- true", "no such option: --shraed"),
+        ("run x --shraed -- true", "No such option '--shraed'. Did you mean '--shared'?"),
         ("status --interval 1", "--interval has no effect without --watch"),
         ("status x --all", "NAME and --all exclude each other"),
         ("observe x --once --for 3", "--once and --for exclude each other"),

@@ -143,7 +143,7 @@ def test_a_missing_extra_is_named_with_how_to_get_it(line: str) -> None:
     assert done.returncode == 69
     assert done.stderr.splitlines() == [
         "vez: the checker needs NumPy, which is not installed",
-        "     pip install 'vez[check]'",
+        "     pip install 'vez[check]', or '.[check]' in a clone",
     ]
 
 

@@ -340,7 +340,7 @@ def test_options_of_the_command_reach_it(start: Start) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--waitt", "3", "x", "--", "true"], "No such option: --waitt Did you mean --wait?"),
+        (["--waitt", "3", "x", "--", "true"], "No such option '--waitt'. (Did you mean one of: '--no-wait', '--wait'"),
         (["x", "--shared", "true"], "--shared stands after NAME, where COMMAND begins"),
     ],
 )

@@ -192,7 +192,7 @@ def _explain(error: Exception) -> int:
         return _complain(error.message, error.hint, error.exit_code)
     if isinstance(error, click.NoSuchOption):
         near = [name for name in error.possibilities or () if is_near(error.option_name, name)]
-        error.possibilities = near or None
+        error = click.NoSuchOption(error.option_name, error.message, near, error.ctx)
     if isinstance(error, click.ClickException):
         context = error.ctx if isinstance(error, click.UsageError) else None
         return _complain(error.format_message(), f"try `{context.command_path if context else 'vez'} --help`", 64)

@@ -72,10 +72,6 @@ def run(
     not_together("quiet", "as_json")
     only_with("--leader", leader, "weight")
     only_with("--wait or --no-wait", no_wait or seconds is not None, "busy_code")
-    if command[0].startswith("-"):
-        raise Misuse(
-            f"no such option: {command[0]}", hint="options of the command go after --: vez run NAME -- COMMAND"
-        )
     refuse_elsewhere()
     timeout = 0.0 if no_wait else seconds
     grace = kill_after + _MARGIN
