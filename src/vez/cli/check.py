@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from vez import draw
 from vez.cli.given import OutputFile, all_given, renamed
 from vez.cli.names import complete_algorithm
 from vez.cli.options import ASSIGNMENT, EDGES, ELECT, IDS, WANT
+from vez.cli.output import SUFFIXES
 from vez.cli.programs import print_programs, programs
 from vez.core.assumptions import Assumption
 from vez.core.topology import TOPOLOGIES
@@ -121,7 +121,7 @@ MAX_MEMORY_MB = 4096
     help="Stop at this much memory.",
 )
 @click.option(
-    "--diagram", type=click.Choice(sorted(draw.FORMATS)), help="Draw the shortest run that breaks a property."
+    "--diagram", type=click.Choice(sorted(set(SUFFIXES.values()))), help="Draw the shortest run that breaks a property."
 )
 @click.option("-o", "--output", type=OutputFile(), help="Write the picture to this file: .txt, .mmd, .svg or .html.")
 @click.option(

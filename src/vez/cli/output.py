@@ -15,7 +15,6 @@ from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
 
-from vez import draw
 from vez.cli.tables import Column, print_table
 from vez.errors import CannotWrite, Misuse
 from vez.properties import Measurements, Status, Verdict
@@ -105,6 +104,8 @@ def diagram_format(asked: str | None, output: Path | None) -> str | None:
 
 def print_diagram(report: Report, kind: str, output: Path | None) -> None:
     """Draw to a file or to standard output."""
+    from vez import draw  # only for those who want a picture: it takes longer to load than many a search
+
     if kind == "text":
         out = console()
         color = output is None and out.is_terminal and not out.no_color
