@@ -271,7 +271,7 @@ def test_descriptors_do_not_pile_up(home: Path, few_descriptors: None) -> None:
     for _ in range(20):
         with vez.connect(f"file://{home}") as client, client.lock("x"):
             pass
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert len(os.listdir("/proc/self/fd")) <= before  # fewer, if the collector closed what other tests left
 
 
 def test_vez_lock_uses_the_default_engine(home: Path) -> None:

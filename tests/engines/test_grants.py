@@ -190,7 +190,7 @@ def test_looking_at_damaged_files_opens_nothing_for_good(tmp_path: Path) -> None
         for _ in range(20):
             with pytest.raises(CorruptState):
                 client.inspect("x")
-        assert len(os.listdir("/proc/self/fd")) == before
+        assert len(os.listdir("/proc/self/fd")) <= before  # fewer, if the collector closed what other tests left
 
 
 def test_a_pipe_in_the_place_of_the_records_is_refused(tmp_path: Path) -> None:
