@@ -164,7 +164,7 @@ def _compare(instance: Instance) -> None:
 
 
 def _two_cores() -> None:
-    """The same searches with one and with two cores; the last is the one with the most states."""
+    """Compare one core with two on three searches; the last is the one with the most states."""
     for title, arguments in (
         ("ricart-agrawala n=4", ["ricart-agrawala", "-n", "4", "--fifo"]),
         ("dolev-klawe-rodeh n=9", dolev_klawe_rodeh(9, reduce=False).arguments),

@@ -1,4 +1,4 @@
-"""The same election three ways: a minimal loop, SimPy, and vez with traces off.
+"""One election written three ways: a minimal loop, SimPy, and vez with traces off.
 
 `chang-roberts` on a ring of random identifiers, all start, each message takes one unit of time, the winner
 is announced round the ring. Every way must send the same number of messages. Within one round the ways take
@@ -64,7 +64,7 @@ def minimal(ids: list[int], delay: Callable[[], float] | None = None) -> int:
 
 
 def with_simpy(ids: list[int]) -> int:
-    """The same in SimPy, as its users write it: a process and an inbox for each node."""
+    """The election in SimPy, as its users write it: a process and an inbox for each node."""
     import simpy
 
     environment: Any = simpy.Environment()
@@ -104,7 +104,7 @@ def with_simpy(ids: list[int]) -> int:
 
 
 def with_vez(ids: list[int], delay: str = "constant(1)") -> int:
-    """The same in vez, traces off."""
+    """The election in vez, traces off."""
     return elect("chang-roberts", ids, delay)
 
 

@@ -72,7 +72,7 @@ def crowd(name: str, requests: int, n: int = N) -> Crowd:
 
 
 def by_hand(name: str, requests: int, n: int = N) -> Crowd:
-    """The same run, written by hand."""
+    """Run the algorithm written by hand."""
     messages, entries = play(BY_HAND[name], n, contenders(name, n)[0], requests)
     return Crowd(messages, entries, 0)
 

@@ -69,7 +69,7 @@ class Drawn(Election):
 
 
 class DrawnOnARing(Drawn):
-    """The same on a ring, where one channel leads to each."""
+    """`Drawn` on a ring, where one channel leads to each."""
 
     name = "drawn-on-a-ring"
     topology = Ring

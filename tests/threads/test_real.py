@@ -1,4 +1,4 @@
-"""The same programs on real threads."""
+"""The programs of the checker, run on real threads."""
 
 from __future__ import annotations
 

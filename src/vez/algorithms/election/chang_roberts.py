@@ -91,7 +91,7 @@ class ExtremaFinding(core.Election):
 
 
 class ChangRoberts(ExtremaFinding):
-    """The same with crashes: the dead are skipped, and what a crash may have lost is sent again."""
+    """`ExtremaFinding` with crashes: the dead are skipped, and what a crash may have lost is sent again."""
 
     name = "chang-roberts"
     assumes = (

@@ -2,8 +2,8 @@
 
 The search runs every handler once for each local state and event, and remembers the outcome. If a handler reads a
 clock, a random number, a global or the order of a set, what is remembered is luck, and so is the verdict. So calls of
-handlers are repeated, later and in another order, and compared: all of the first ones, and then every fourth, because
-in a large search repeating all of them would take a tenth of the time.
+handlers are repeated, later and in another order, and compared: all of the first ones, and then every fourth. Repeating
+all of them cost a tenth of the time to the verdict on `ricart-agrawala -n 3 --requests 2`, which makes 3,000 calls.
 """
 
 from __future__ import annotations
