@@ -7,7 +7,6 @@ which the command line ends.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Any
 
 __all__ = [
@@ -15,6 +14,7 @@ __all__ = [
     "BadData",
     "BadDeclaration",
     "BadHandler",
+    "BrokenPlugin",
     "CannotWrite",
     "CorruptState",
     "Deadlock",
@@ -27,7 +27,9 @@ __all__ = [
     "MutableField",
     "NotDeterministic",
     "OwnershipLost",
+    "PeerViolation",
     "ProtocolBug",
+    "ReliableNotKept",
     "StaleToken",
     "UnhandledMessage",
     "UnknownName",
@@ -49,6 +51,8 @@ LEAST_PART = 3
 
 def is_near(typed: str, name: str) -> bool:
     """True if a name may be what somebody meant who typed another one."""
+    from difflib import get_close_matches  # nodes never need it, and each of fifty would keep it in memory
+
     return bool(get_close_matches(typed.lstrip("-"), [name.lstrip("-")], cutoff=CLOSE))
 
 
@@ -96,6 +100,8 @@ class UnknownName(Misuse):
     """A name that does not exist. The hint offers names that are nearly the same, or else lists all of them."""
 
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
+        from difflib import get_close_matches
+
         names = sorted(known)
         longer = [known for known in names if len(name) >= LEAST_PART and name in known]
         near = list(dict.fromkeys([*get_close_matches(name, names, n=3, cutoff=CLOSE), *longer]))[:3]
@@ -122,6 +128,12 @@ class MissingPart(VezError):
     exit_code = 69  # EX_UNAVAILABLE
 
 
+class BrokenPlugin(VezError):
+    """A plug-in, an engine or algorithm of another package, cannot be loaded or is not what it should be."""
+
+    exit_code = 69  # EX_UNAVAILABLE
+
+
 class CannotWrite(VezError):
     """A file cannot be written."""
 
@@ -138,6 +150,8 @@ class ProtocolBug(VezError):
     """An algorithm breaks a rule of `vez.core`; the results of the run cannot be trusted."""
 
     exit_code = 65
+    trace: Any = None
+    """The run up to the mistake, a `vez.core.trace.Trace`, if the run was recorded."""
 
 
 class HandlerFailed(ProtocolBug):
@@ -199,6 +213,18 @@ class OwnershipLost(VezError):
     """The lock or leadership was lost: broken by force, deposed, or no longer provable."""
 
     exit_code = 76  # EX_PROTOCOL
+
+
+class PeerViolation(VezError):
+    """Another node sent what it must not send, or may not talk to us. Only its connection is closed."""
+
+    exit_code = 76
+
+
+class ReliableNotKept(VezError):
+    """A node cannot keep the promise that every message to a live process arrives, so it ends the run."""
+
+    exit_code = 76
 
 
 class StaleToken(VezError):

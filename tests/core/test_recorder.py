@@ -102,9 +102,9 @@ def test_mistakes_get_the_same_words_everywhere(mistake: Callable[[Io], object],
     scenario = Scenario(algorithm="mine", n=3)
     for world in (
         lambda: Wrong().on_elect(recorder(2, Wrong)),
-        lambda: check(Configuration(scenario, Wrong)),
         lambda: simulate(scenario, Wrong),
         lambda: simulate(scenario, Wrong, debug=True),
     ):
         with pytest.raises(ProtocolBug, match=re.escape(words)):
             world()
+    assert words in check(Configuration(scenario, Wrong)).verdicts[0].evidence

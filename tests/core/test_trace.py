@@ -35,6 +35,13 @@ def test_a_trace_survives_the_disk(trace: Trace, tmp_path: Path) -> None:
     assert trace_file.load(path).to_bytes() == path.read_bytes()
 
 
+def test_a_file_that_lacks_events_is_refused(trace: Trace) -> None:
+    lines = trace.to_bytes().splitlines(keepends=True)
+    for damaged in (lines[:-1], lines[:1], [*lines, lines[-1]]):
+        with pytest.raises(BadData, match=f"holds {len(damaged) - 1} of the {len(lines) - 1} events"):
+            decode(b"".join(damaged), "run.jsonl")
+
+
 def test_labels_read_as_people_write_them() -> None:
     assert label(Sent(0, 1, 1, 2, "Request", {"timestamp": 41})) == "Request(41)"
     assert label(Sent(0, 1, 1, 2, "Collect", {"ids": [3, 1], "round": 2})) == "Collect([3,1], 2)"

@@ -43,6 +43,7 @@ class Property(StrEnum):
     AGREEMENT = "agreement"
     STABILITY = "stability"
     VALIDITY = "validity"
+    NO_EXCEPTIONS = "no_exceptions"
 
     @property
     def meaning(self) -> str:
@@ -67,12 +68,13 @@ _PROPERTY_MEANING = {
     Property.EXCLUSION: "never two inside at once",
     Property.DEADLOCK_FREEDOM: "when some want in, somebody gets in",
     Property.STARVATION_FREEDOM: "everybody who wants in gets in",
-    Property.BOUNDED_WAITING: "how often later requests overtake an earlier one is bounded",
+    Property.BOUNDED_WAITING: "how often later requests overtake one that is placed is bounded",
     Property.REQUEST_ORDER: "entries follow the happened-before order of the requests",
     Property.FENCED_EXCLUSION: "a resource that checks tokens never accepts a stale write",
     Property.UNIQUENESS: "never two leaders (per term, where there are terms)",
-    Property.TERMINATION: "somebody becomes leader",
-    Property.AGREEMENT: "in the end all live processes name the same leader",
+    Property.TERMINATION: "somebody becomes leader, and again when the leader has died",
+    Property.AGREEMENT: "in the end all live processes name the same live leader",
     Property.STABILITY: "no new leader unless the old one failed",
     Property.VALIDITY: "the leader is a live process (and the best one, where promised)",
+    Property.NO_EXCEPTIONS: "no handler raises an exception; every algorithm promises it",
 }

@@ -5,7 +5,7 @@ The checks are here so that a mistake gets the same words in the simulator, in t
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from vez.core.message import Message
 from vez.core.topology import Topology
@@ -100,10 +100,11 @@ def check_send(topology: Topology, sender: int, to: object, message: object) -> 
             f"process {sender} sent {message!r}, which is not a Message",
             hint="declare `class Something(Message)` with typed fields",
         )
-    what = article(type(message).__name__)
-    if not isinstance(to, int) or not topology.has_process(to):
+    if not _is_whole(to) or not topology.has_process(to):
+        what = article(type(message).__name__)
         raise ProtocolBug(f"process {sender} sent {what} to {to!r}, which does not exist")
     if to != sender and not topology.has_channel(sender, to):
+        what = article(type(message).__name__)
         raise ProtocolBug(
             f"process {sender} sent {what} to {to}, to which it has no channel",
             hint=f"its neighbours in the {topology.name}: {topology.neighbours(sender)}",
@@ -125,18 +126,37 @@ def check_options(algorithm: str, count: int) -> None:
 
 def check_leader(algorithm: str, topology: Topology, me: int, leader: object, term: object) -> None:
     """Refuse a leader that is not a process, and a term that is not a whole number."""
-    known = leader is None or (isinstance(leader, int) and topology.has_process(leader))
-    if not known or not isinstance(term, int):
+    known = leader is None or (_is_whole(leader) and topology.has_process(leader))
+    if not known or not _is_whole(term):
         raise ProtocolBug(
             f"{algorithm}: process {me} called io.elected({leader!r}, {term!r})",
             hint="expected the identifier of a process or None, and a whole number as the term",
         )
 
 
+def check_token(algorithm: str, me: int, token: object) -> None:
+    """Refuse a fencing token that is not a whole number: the resource compares tokens by size."""
+    if token is not None and not _is_whole(token):
+        raise ProtocolBug(
+            f"{algorithm}: process {me} called io.enter({token!r})",
+            hint="expected a whole number as the token, or none",
+        )
+
+
+def _is_whole(value: object) -> TypeGuard[int]:
+    """True for an int; True and False are none, although Python takes them for 1 and 0."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def check_text(algorithm: str, what: str, text: object) -> None:
     """Refuse a remark or a status that is not text. `what` says who gave it."""
     if not isinstance(text, str):
         raise ProtocolBug(f"{algorithm}: {what} {text!r}, expected text", hint="use str(...)")
+
+
+def unasked_entry(algorithm: str, me: int, *, inside: bool) -> ProtocolBug:
+    """The error of an `io.enter()` that no fault explains."""
+    return ProtocolBug(f"{algorithm}: {spurious_entry(me, inside=inside)}", hint="call it once for each on_want")
 
 
 def spurious_entry(me: int, *, inside: bool) -> str:

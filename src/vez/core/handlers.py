@@ -120,6 +120,7 @@ def check_handlers(cls: type) -> None:
     for name, handler in vars(cls).items():
         if not name.startswith("on_") or not callable(handler):
             continue
+        _check_returns_at_once(cls, name, handler)
         found = tuple(inspect.signature(handler).parameters)[1:]
         if name in _EVENTS or name.startswith(TIMER):
             expected = _EVENTS.get(name, ("io",))
@@ -130,6 +131,21 @@ def check_handlers(cls: type) -> None:
             raise BadHandler(
                 f"{cls.__name__}.{name} takes ({', '.join(found)}), expected ({', '.join(expected)})",
                 hint="see `vez.core.process` for the handlers and what they are given",
+            )
+
+
+def _check_returns_at_once(cls: type, name: str, handler: Any) -> None:
+    """Refuse a generator and a coroutine: a call of one only makes an object, and nothing of its body runs."""
+    kinds = (
+        ("a coroutine (async def)", inspect.iscoroutinefunction),
+        ("a generator (yield)", inspect.isgeneratorfunction),
+        ("an asynchronous generator", inspect.isasyncgenfunction),
+    )
+    for what, is_one in kinds:
+        if is_one(handler):
+            raise BadHandler(
+                f"{cls.__name__}.{name} is {what}, so its body would never run",
+                hint="a handler is a plain function that does its work at once; use io.set_timer to go on later",
             )
 
 

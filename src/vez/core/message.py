@@ -14,6 +14,9 @@ import msgspec
 
 from vez.core import guards
 
+STAGE = "stage"
+"""The field of a message that says which dead processes an election leaves out; empty in the first election."""
+
 
 @dataclass_transform(frozen_default=True)
 class Message(msgspec.Struct, frozen=True, gc=False):
@@ -23,6 +26,10 @@ class Message(msgspec.Struct, frozen=True, gc=False):
         super().__init_subclass__(**options)
         guards.check_fields(cls, "message")
 
+    def in_words(self) -> str:
+        """What traces and pictures show in place of the fields; empty: the fields."""
+        return ""
+
 
 @cache
 def handler_name(kind: type[Message]) -> str:
@@ -31,10 +38,15 @@ def handler_name(kind: type[Message]) -> str:
 
 
 def fields_of(message: Message) -> dict[str, Any]:
-    """The message's fields as plain values, for traces."""
-    return {
+    """The message's fields as plain values, or its words, for traces. An empty `stage` is left out."""
+    if words := message.in_words():
+        return {"words": words}
+    fields = {
         name: msgspec.to_builtins(getattr(message, name), order="deterministic") for name in message.__struct_fields__
     }
+    if STAGE in fields and not fields[STAGE]:
+        del fields[STAGE]
+    return fields
 
 
 def plain_values(fields: dict[str, Any]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ import msgspec
 
 from vez.core import guards
 from vez.core.assumptions import Assumption, Property
-from vez.core.declarations import check_declarations
+from vez.core.declarations import check_declarations, checked_bound, deferred
 from vez.core.handlers import Handlers, check_handlers
 from vez.core.io import Io
 from vez.core.topology import Complete, Topology
@@ -65,15 +65,20 @@ class Process(msgspec.Struct, eq=False, gc=False, kw_only=True):
     equality alone, round the ring where they are not looked at; none where they are compared by order."""
     identifier_fields: ClassVar[tuple[str, ...]] = ()
     """The fields of the process and of its messages that hold identifiers, and nothing else; for symmetry."""
+    fault_parameters: ClassVar[tuple[str, ...]] = ()
+    """Parameters that say how often something goes wrong in the process itself; the checker prints them with faults."""
+    abstraction: ClassVar[str] = ""
+    """What a model leaves out or counts otherwise than the real thing; the checker prints it with its verdicts."""
     __handlers__: ClassVar[Handlers]
     """What the class reacts to; read it with `handlers_of`."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        guards.check_fields(cls, "process")
-        check_handlers(cls)
-        check_declarations(cls)
-        cls.__handlers__ = Handlers(cls)
+        with deferred(cls):
+            guards.check_fields(cls, "process")
+            check_handlers(cls)
+            check_declarations(cls)
+            cls.__handlers__ = Handlers(cls)
 
     @classmethod
     def smallest(cls) -> int:
@@ -86,6 +91,14 @@ class Process(msgspec.Struct, eq=False, gc=False, kw_only=True):
     def on_recover(self, io: Io) -> None:
         """After a crash: only durable fields and parameters are as they were."""
         self.on_start(io)
+
+    def watches(self, me: int, ids: tuple[int, ...]) -> tuple[int, ...]:
+        """Whose crashes this process must be told of, where a failure detector is used. By default everybody's."""
+        return tuple(peer for peer in ids if peer != me)
+
+    def objection(self, ids: tuple[int, ...]) -> str:
+        """What is wrong with the parameters for these processes, in words; empty if nothing is."""
+        return ""
 
     def longest_delay_ms(self) -> float | None:
         """Largest message delay (ms) that the timers tolerate; None if no timer depends on it."""
@@ -107,16 +120,27 @@ class Mutex(Process):
     """A process that can be asked to get into the critical section."""
 
     role = "mutex"
-    bypass_bound: ClassVar[int | None] = None
-    """How often a later request may overtake an earlier one, where the algorithm promises a number."""
+    endless_requests: ClassVar[bool] = False
+    """True if requests without end lead to finitely many states, because nothing counts them: `vez check` then asks
+    without end. Not inherited, because a subclass may count."""
 
-    stay_bound: ClassVar[str] = ""
-    """The parameter, in ms, that nobody may stay inside longer than; empty where there is none."""
+    @classmethod
+    def bypass_bound(cls, n: int) -> int | None:
+        """How often, among n processes, later requests may overtake one that is placed; None: there is no bound.
+
+        A request is placed when all messages that `on_want` sent have arrived, and at once if it sent none. A later
+        request is one that is made after that. A class that guarantees `bounded_waiting` must override this.
+        """
+        return None
 
     @classmethod
     def contenders(cls, ids: tuple[int, ...]) -> tuple[int, ...]:
         """The processes that want in if the scenario does not name any."""
         return ids
+
+    def longest_stay_ms(self) -> float | None:
+        """Longest stay inside (ms) that the timers tolerate; None if no timer depends on it."""
+        return None
 
     def on_want(self, io: Io) -> None:
         """The application wants in; answer some time later with `io.enter()`."""
@@ -144,11 +168,31 @@ class Election(Process):
 
     role = "election"
     best_wins: ClassVar[bool] = False
-    """True if the leader is promised to be the live process with the largest identifier."""
+    """True if the leader is promised to be the last live process of `candidates`."""
+
+    one_election: ClassVar[bool] = False
+    """True if it is written for a single election: worlds refuse to ask a process twice."""
+
+    rising_terms: ClassVar[bool] = False
+    """True if a later leader always has a larger term than an earlier one: programs may fence with it."""
+
+    def candidates(self, ids: tuple[int, ...]) -> tuple[int, ...]:
+        """Who of these may lead, the best last. By default everybody, by identifier."""
+        return tuple(sorted(ids))
 
     def on_elect(self, io: Io) -> None:
         """The application asks for an election."""
         raise BadHandler(f"{type(self).__name__} has no on_elect", hint="an Election defines on_elect")
+
+
+def name_of(cls: type[Process]) -> str:
+    """The name of an algorithm in messages: its own, or that of the class."""
+    return cls.name or cls.__name__
+
+
+def bypass_bound(cls: type[Process], n: int) -> int | None:
+    """The bound on bypasses of a mutex among n processes; None if it names none."""
+    return checked_bound(cls, n) if issubclass(cls, Mutex) else None
 
 
 def handlers_of(cls: type[Process]) -> Handlers:

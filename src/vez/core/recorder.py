@@ -8,7 +8,8 @@ that durable fields are on disk before messages leave: run the handler on a reco
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
 from vez.core.effects import (
     CancelTimer,
@@ -24,6 +25,7 @@ from vez.core.effects import (
     check_options,
     check_send,
     check_text,
+    check_token,
 )
 from vez.core.message import Message
 from vez.core.process import DURABLE, Process, handlers_of, marked
@@ -31,11 +33,13 @@ from vez.core.topology import Topology
 
 T = TypeVar("T")
 
+_send = partial(tuple.__new__, Send)  # what Send(to, message) does, without a call of Python code in between
+
 
 class Site:
     """What one process can see of the world and that never changes."""
 
-    __slots__ = ("algorithm", "handlers", "hub", "me", "neighbours", "peers", "right", "topology")
+    __slots__ = ("algorithm", "handlers", "hub", "me", "neighbours", "peers", "reachable", "right", "topology")
 
     def __init__(self, algorithm: type[Process], topology: Topology, me: int) -> None:
         self.algorithm = algorithm.__name__
@@ -44,6 +48,7 @@ class Site:
         self.me = me
         self.peers = topology.peers(me)
         self.neighbours = topology.neighbours(me)
+        self.reachable = frozenset((*self.neighbours, me))
         self.right = topology.right(me)
         self.hub = topology.hub
 
@@ -86,8 +91,10 @@ class Recorder:
         return self._site.topology.after(self._site.me, process)
 
     def send(self, to: int, message: Message) -> None:
-        check_send(self._site.topology, self._site.me, to, message)
-        self.effects.append(Send(to, message))
+        site = self._site
+        if not (type(to) is int and to in site.reachable and isinstance(message, Message)):  # else all is well
+            check_send(site.topology, site.me, to, message)
+        self.effects.append(_send((to, message)))
 
     def broadcast(self, message: Message) -> None:
         for peer in self._site.peers:
@@ -108,6 +115,7 @@ class Recorder:
         return options[index]
 
     def enter(self, token: int | None = None) -> None:
+        check_token(self._site.algorithm, self._site.me, token)
         self.effects.append(Enter(token))
 
     def elected(self, leader: int | None, term: int = 0) -> None:
@@ -117,6 +125,61 @@ class Recorder:
     def note(self, text: str) -> None:
         check_text(self._site.algorithm, f"process {self._site.me} called io.note", text)
         self.effects.append(Note(text))
+
+
+class Point(NamedTuple):
+    """A moment inside a handler: how many of its effects came before it, and the durable fields as they were then."""
+
+    effects: int
+    durable: tuple[Any, ...]
+
+
+class ActionRecorder(Recorder):
+    """A recorder that also says at which moments inside the handler a crash makes a difference: after each action.
+
+    Actions are what outlives a crash, in the order of the program: a send (a broadcast is one for each peer), an entry,
+    an election, and a write of durable fields. Fields that are written with no other action between them are written
+    together.
+    """
+
+    __slots__ = ("_durable", "_process", "_start", "_written")
+
+    def __init__(self, site: Site, pick: Callable[[int], int], process: Process) -> None:
+        super().__init__(site, pick)
+        self._process = process
+        self._durable = marked(type(process), DURABLE)
+        self._start = self._values()
+        self._written: list[tuple[Any, ...]] = []  # the durable fields at each send, entry and election
+
+    def send(self, to: int, message: Message) -> None:
+        super().send(to, message)
+        self._written.append(self._values())
+
+    def enter(self, token: int | None = None) -> None:
+        super().enter(token)
+        self._written.append(self._values())
+
+    def elected(self, leader: int | None, term: int = 0) -> None:
+        super().elected(leader, term)
+        self._written.append(self._values())
+
+    def points(self) -> list[Point]:
+        """The moments before the first action and after each one but the last, to be asked when the handler is over."""
+        found, written = [Point(0, self._start)], iter(self._written)
+        for place, effect in enumerate(self.effects):
+            if isinstance(effect, Send | Enter | Elect):
+                durable = next(written)
+                if _differ(durable, found[-1].durable):
+                    found.append(Point(place, durable))
+                found.append(Point(place + 1, durable))
+        return found if _differ(self._values(), found[-1].durable) else found[:-1]
+
+    def _values(self) -> tuple[Any, ...]:
+        return tuple(getattr(self._process, name) for name in self._durable)
+
+
+def _differ(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    return one != other or list(map(type, one)) != list(map(type, other))
 
 
 def durable_changes(before: Process, after: Process) -> dict[str, Any]:

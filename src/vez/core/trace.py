@@ -12,11 +12,12 @@ Those events are `INTERNAL`; pictures leave them out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal, dataclass_transform
 
 import msgspec
 
+from vez.core.message import STAGE
 from vez.core.view import View
 from vez.errors import ProtocolBug
 
@@ -125,6 +126,8 @@ class Recovered(Event):
     """The process runs again, with its durable fields or with nothing."""
 
     memory: bool = True
+    fields: dict[str, Any] = {}
+    """The durable fields that it found, where a crash may have stopped the process before or after it stored them."""
 
 
 class Paused(Event):
@@ -219,8 +222,37 @@ INTERNAL = (Started, TimerSet, TimerCancelled, Chose, Stored)
 """Events that only a validation of the run needs."""
 
 Role = Literal["mutex", "election", "other"]
-End = Literal["quiet", "finished", "time", "events", "interrupted"]
-"""Why a run ended: nothing left to happen; the work was done; a limit of time or of events was met; Ctrl-C."""
+End = Literal["quiet", "finished", "time", "events", "interrupted", "raised"]
+"""Why a run ended: nothing left to happen; the work was done; a limit of time or of events was met; Ctrl-C; a handler
+raised an exception, which the last event notes."""
+
+
+class Promises(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the world of a run promised. A validation takes what breaks a promise for a mistake in the trace.
+
+    A world that promises nothing may do anything that the events say; what the algorithm assumes is another matter.
+    """
+
+    fifo: bool = False
+    """Messages from one process to another arrive in the order of sending."""
+    lossless: bool = False
+    """Only a crash or a cut channel loses messages."""
+    once: bool = False
+    """No message arrives twice."""
+    timers: Literal["exact", "late", "any"] = "any"
+    """A timer runs out when it is due or at the end of a pause; when it is due or later; at any time."""
+    time_scale: float = 1.0
+    """How many microseconds of the trace a timer of one microsecond takes."""
+    instant: bool = False
+    """A handler takes no time: all its events have one time."""
+    whole_steps: bool = False
+    """A crash never stops a process in the middle of a handler."""
+    sharp_faults: bool = False
+    """Crashes and cuts work at once: what meets them is recorded as lost right then, and nothing comes through late."""
+
+
+Unseen = Literal["started", "timers", "choices", "stored"]
+"""Kinds of events that a world may leave out: `Started`; `TimerSet` and `TimerCancelled`; `Chose`; `Stored`."""
 
 
 class Header(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -240,6 +272,8 @@ class Header(msgspec.Struct, frozen=True, omit_defaults=True):
     guarantees: tuple[str, ...] = ()
     assumes: tuple[str, ...] = ()
     best_wins: bool = False
+    candidates: tuple[int, ...] = ()
+    """Who may lead, the best last; empty: everybody, by identifier."""
     bypass_bound: int | None = None
     stay_bound_us: int | None = None
     """How long a stay may last, where the algorithm assumes a bound (a lease)."""
@@ -251,6 +285,18 @@ class Header(msgspec.Struct, frozen=True, omit_defaults=True):
     """How old a request must be, at the end of a run that a limit cut short, to count as starving."""
     loop_us: tuple[int, int] | None = None
     """The stretch that this run repeats, and would repeat for ever; pictures draw it once and mark it."""
+    promises: Promises = Promises()
+    hosts: tuple[int, ...] = ()
+    """On which host each of `ids` ran, if there were several: their clocks cannot be compared, so the order of events
+    of different hosts is known only where one happened before the other. Empty: one clock."""
+    unseen: tuple[Unseen, ...] = ()
+    """What was not recorded, although it may have happened."""
+    names: tuple[str, ...] = ()
+    """What pictures call each of `ids`; empty: by its identifier."""
+    title: str = ""
+    """The title of the scenario."""
+    events: int | None = None
+    """How many events the file has, so that a truncated file is noticed; None in memory."""
 
 
 class Trace(msgspec.Struct, frozen=True):
@@ -269,7 +315,8 @@ class Trace(msgspec.Struct, frozen=True):
     def to_bytes(self) -> bytes:
         """JSON lines; the same run gives the same bytes."""
         try:
-            return b"\n".join((_encoder.encode(self.header), *map(_encoder.encode, self.events), b""))
+            header = msgspec.structs.replace(self.header, events=len(self.events))
+            return b"\n".join((_encoder.encode(header), *map(_encoder.encode, self.events), b""))
         except (OverflowError, UnicodeEncodeError, RecursionError) as error:
             raise ProtocolBug(
                 f"{self.header.algorithm}: a message or a remark cannot be written down: {error}",
@@ -282,8 +329,15 @@ _encoder = msgspec.json.Encoder(order="deterministic")
 
 def label(sent: Sent) -> str:
     """A message as people write it: Request(41)."""
-    values = ", ".join(_plain(value) for value in sent.fields.values())
-    return f"{sent.kind}({values})" if values else sent.kind
+    return spoken(sent.kind, sent.fields)
+
+
+def spoken(kind: str, fields: Mapping[str, Any]) -> str:
+    """A kind of message with its values. A `stage`, those whom an election leaves out, comes last."""
+    values = ", ".join(_plain(value) for name, value in fields.items() if name != STAGE)
+    if fields.get(STAGE):
+        values += f"{' ' if values else ''}without {_plain(fields[STAGE])[1:-1]}"
+    return f"{kind}({values})" if values else kind
 
 
 def _plain(value: object) -> str:

@@ -1,7 +1,7 @@
 """Reading traces from files: format 2, and format 1, which is turned into format 2.
 
 Format 1 (vez 0.1) numbered all messages of a run with one counter, so a delivery did not name its sender, and it had
-no `INTERNAL` events. Its traces are judged and drawn like any other; they cannot be validated.
+no `INTERNAL` events. Its traces are judged and drawn like any other; a validation sees less in them.
 """
 
 from __future__ import annotations
@@ -24,12 +24,14 @@ from vez.core.trace import (
     Healed,
     Lost,
     MessageId,
+    Recovered,
     Sent,
     Started,
     Stored,
     Suspected,
     Trace,
     Trusted,
+    Unseen,
 )
 from vez.errors import BadData, MissingFile
 
@@ -60,11 +62,12 @@ _event_1: msgspec.json.Decoder[Any] = msgspec.json.Decoder(
 def load(path: Path) -> Trace:
     """Read a trace from a file, and refuse one that makes no sense."""
     try:
-        if path.stat().st_size > MAX_BYTES:
-            raise BadData(f"{path} is larger than {MAX_BYTES >> 20} MiB", hint="record a shorter run")
-        raw = path.read_bytes()
+        with path.open("rb") as file:
+            raw = file.read(MAX_BYTES + 1)  # whatever its size: a pipe has none, and a device may have no end
     except OSError as error:
         raise MissingFile(f"cannot read {path}: {error.strerror}") from error
+    if len(raw) > MAX_BYTES:
+        raise BadData(f"{path} is larger than {MAX_BYTES >> 20} MiB", hint="record a shorter run")
     return decode(raw, str(path))
 
 
@@ -90,10 +93,15 @@ def decode(raw: bytes, where: str) -> Trace:
         raise BadData(f"{where}, line {number}: {error}", hint=_HINT) from error
     except RecursionError:
         raise BadData(f"{where}, line {number}: nested too deeply", hint=_HINT) from None
+    if header.events is not None and header.events != len(events):
+        raise BadData(
+            f"{where} holds {len(events)} of the {header.events} events that its first line names",
+            hint="the file is damaged or not complete",
+        )
     if header.vez_trace == 1:
-        header = msgspec.structs.replace(header, vez_trace=FORMAT)
+        header = msgspec.structs.replace(header, vez_trace=FORMAT, unseen=get_args(Unseen))
         events = list(_upgraded(events, where))
-    trace = Trace(header, tuple(events))
+    trace = Trace(msgspec.structs.replace(header, events=None), tuple(events))
     _check(trace, where)
     return trace
 
@@ -121,7 +129,7 @@ def _upgraded(events: list[Any], where: str) -> Iterator[AnyEvent]:
 
 def _check_depth(event: AnyEvent) -> None:
     """Refuse values that are nested so deeply that labels, pictures or JSON could not process them."""
-    if not isinstance(event, Sent | Started | Stored):
+    if not isinstance(event, Sent | Started | Stored | Recovered):
         return
     level: list[Any] = [*event.fields.values(), *(event.parameters.values() if isinstance(event, Started) else ())]
     for _ in range(MAX_DEPTH):
@@ -141,6 +149,8 @@ def _check(trace: Trace, where: str) -> None:
     known, sent, at = set(trace.header.ids), set[MessageId](), 0
     if not known:
         raise BadData(f"{where}, line 1: a run has at least one process", hint=_HINT)
+    if trace.header.hosts and len(trace.header.hosts) != len(trace.header.ids):
+        raise BadData(f"{where}, line 1: expected a host for each of {len(trace.header.ids)} processes", hint=_HINT)
     if trace.header.loop_us is not None and not 0 <= trace.header.loop_us[0] < trace.header.loop_us[1]:
         raise BadData(f"{where}, line 1: a loop has a start and a later end", hint=_HINT)
     for line, event in enumerate(trace.events, 2):

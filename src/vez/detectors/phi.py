@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from statistics import NormalDist
 
 from vez.detectors.monitor import Monitor, Settings
 
 LEAST_DEVIATION = 0.1
 """Smallest deviation, relative to the mean: after regular arrivals, a slightly late one is not a crash."""
-
-_NORMAL = NormalDist()
 
 
 class Phi(Monitor):
@@ -29,7 +26,10 @@ class Phi(Monitor):
         self._intervals = deque((0.75 * interval, 1.25 * interval), maxlen=settings.window)
         self._sum = sum(self._intervals)
         self._squares = sum(value * value for value in self._intervals)
-        self._deviations = -_NORMAL.inv_cdf(10.0**-settings.threshold)
+        from statistics import NormalDist  # a large module: nodes with other detectors do without it
+
+        self._normal = NormalDist()
+        self._deviations = -self._normal.inv_cdf(10.0**-settings.threshold)
 
     def heard(self, at_ms: float) -> None:
         if len(self._intervals) == self._intervals.maxlen:
@@ -65,5 +65,5 @@ class Phi(Monitor):
         silence = at_ms - self.last_ms
         if self.settings.tail == "exponential":
             return silence / self.mean_ms / math.log(10)
-        late = _NORMAL.cdf(-(silence - self.mean_ms) / self.deviation_ms)
+        late = self._normal.cdf(-(silence - self.mean_ms) / self.deviation_ms)
         return -math.log10(late) if late > 0 else math.inf

@@ -5,34 +5,36 @@ A broken guarantee is expected if an assumption was broken too. Otherwise it is 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from vez.core.assumptions import Assumption
 from vez.core.trace import Crashed, Delivered, Lost, Paused, Recovered, Suspected, Trace
 from vez.properties.history import History
-from vez.properties.verdict import ms
+from vez.words import Sentence, said
 
 
-def broken_assumptions(trace: Trace | History) -> dict[Assumption, str]:
+def broken_assumptions(trace: Trace | History) -> dict[Assumption, Sentence]:
     """The declared assumptions that this run did not keep."""
     history = trace if isinstance(trace, History) else History(trace)
     found = {}
     for assumption, look in LOOKS.items():
-        if assumption in history.trace.header.assumes and (text := look(history)):
-            found[assumption] = text
+        if assumption in history.trace.header.assumes and (words := look(history)):
+            found[assumption] = words
     return found
 
 
-def _reliable(history: History) -> str:
+def _reliable(history: History) -> Sentence | None:
     lost = sum(isinstance(event, Lost) and event.reason != "crash" for event in history.trace)
     deliveries = [event.message for event in history.trace if isinstance(event, Delivered)]
     doubles = len(deliveries) - len(set(deliveries))
-    parts = [f"{lost} lost"] if lost else []
-    parts += [f"{doubles} delivered twice"] if doubles else []
-    return "messages: " + ", ".join(parts) if parts else ""
+    if lost and doubles:
+        return said("messages_lost_and_twice", lost=lost, doubles=doubles)
+    if lost:
+        return said("messages_lost", lost=lost)
+    return said("messages_twice", doubles=doubles) if doubles else None
 
 
-def _fifo(history: History) -> str:
+def _fifo(history: History) -> Sentence | None:
     sent = history.trace.messages()
     newest: dict[tuple[int, int], int] = {}
     overtaken = 0
@@ -42,63 +44,73 @@ def _fifo(history: History) -> str:
             channel = (message.process, message.to)
             overtaken += event.number < newest.get(channel, 0)
             newest[channel] = max(event.number, newest.get(channel, 0))
-    return f"{overtaken} message{'s' if overtaken > 1 else ''} arrived after a later one" if overtaken else ""
+    return said("messages_overtaken", count=overtaken) if overtaken else None
 
 
-def _no_crashes(history: History) -> str:
-    return _those({event.process for event in history.trace if isinstance(event, Crashed)}, "crashed")
+def _no_crashes(history: History) -> Sentence | None:
+    return _those({event.process for event in history.trace if isinstance(event, Crashed)}, "they_crashed")
 
 
-def _hub_stays(history: History) -> str:
+def _hub_stays(history: History) -> Sentence | None:
     hub = history.trace.header.ids[0]
-    return _those({event.process for event in history.trace if isinstance(event, Crashed)} & {hub}, "crashed")
+    return _those({event.process for event in history.trace if isinstance(event, Crashed)} & {hub}, "they_crashed")
 
 
-def _no_recovery(history: History) -> str:
-    return _those({event.process for event in history.trace if isinstance(event, Recovered)}, "came back")
+def _no_recovery(history: History) -> Sentence | None:
+    return _those({event.process for event in history.trace if isinstance(event, Recovered)}, "they_came_back")
 
 
-def _stable_storage(history: History) -> str:
+def _stable_storage(history: History) -> Sentence | None:
     return _those(
         {event.process for event in history.trace if isinstance(event, Recovered) and not event.memory},
-        "came back without memory",
+        "they_forgot",
     )
 
 
-def _known_bounds(history: History) -> str:
+def _known_bounds(history: History) -> Sentence | None:
     header = history.trace.header
-    if text := _those({event.process for event in history.trace if isinstance(event, Paused)}, "stood still"):
-        return text
+    if words := _those({event.process for event in history.trace if isinstance(event, Paused)}, "they_stood_still"):
+        return words
     if header.drifting:
-        return _those(set(header.drifting), "had a clock that was off")
+        return _those(set(header.drifting), "their_clocks_were_off")
     if header.delay_bound_us is not None:
-        sent = history.trace.messages()
-        delays = (event.at - sent[event.message].at for event in history.trace if isinstance(event, Delivered))
-        longest = max(delays, default=0)
+        longest = max(_delays(history), default=0)
         if longest > header.delay_bound_us:
-            return f"a message took {ms(longest)} ms, longer than {ms(header.delay_bound_us)}"
+            return said("message_too_slow", took=longest, bound=header.delay_bound_us)
     mistakes = _mistakes(history)
-    return f"process {mistakes[0].peer} was alive and silent for too long" if mistakes else ""
+    return said("silent_for_too_long", peer=mistakes[0].peer) if mistakes else None
 
 
-def _bounded_stay(history: History) -> str:
+def _delays(history: History) -> Iterator[int]:
+    """How long messages took; for those that are still under way to somebody alive, how long so far."""
+    under_way = history.trace.messages()
+    sent = dict(under_way)
+    for event in history.trace:
+        if isinstance(event, Delivered):
+            yield event.at - sent[event.message].at
+        if isinstance(event, Delivered | Lost):
+            under_way.pop(event.message, None)
+    yield from (history.end - event.at for event in under_way.values() if event.to in history.live)
+
+
+def _bounded_stay(history: History) -> Sentence | None:
     bound = history.trace.header.stay_bound_us
     for stay in history.stays:
         if bound is not None and stay.entered_at is not None:
             length = (history.end if stay.left_at is None else stay.left_at) - stay.entered_at
             if length > bound:
-                return f"process {stay.process} was inside for {ms(length)} ms, longer than {ms(bound)}"
-    return ""
+                return said("inside_for_too_long", process=stay.process, took=length, bound=bound)
+    return None
 
 
-def _perfect_detector(history: History) -> str:
+def _perfect_detector(history: History) -> Sentence | None:
     if mistakes := _mistakes(history):
-        return f"process {mistakes[0].peer} was suspected and alive"
+        return said("suspected_and_alive", peer=mistakes[0].peer)
     told = {event.peer for event in history.trace if isinstance(event, Suspected)}
     missed = {down.process for down in history.downs if down.open} - told
     if missed and history.live and history.trace.header.end == "quiet":
-        return _those(missed, "crashed and nobody was told")
-    return ""
+        return _those(missed, "nobody_was_told")
+    return None
 
 
 def _mistakes(history: History) -> list[Suspected]:
@@ -107,13 +119,11 @@ def _mistakes(history: History) -> list[Suspected]:
     ]
 
 
-def _those(processes: set[int], what: str) -> str:
-    if not processes:
-        return ""
-    return f"process{'es' if len(processes) > 1 else ''} {', '.join(map(str, sorted(processes)))} {what}"
+def _those(processes: set[int], key: str) -> Sentence | None:
+    return said(key, who=tuple(sorted(processes))) if processes else None
 
 
-LOOKS: dict[Assumption, Callable[[History], str]] = {
+LOOKS: dict[Assumption, Callable[[History], Sentence | None]] = {
     Assumption.RELIABLE: _reliable,
     Assumption.FIFO: _fifo,
     Assumption.NO_CRASHES: _no_crashes,

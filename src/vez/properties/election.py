@@ -7,12 +7,16 @@ from itertools import pairwise
 from vez.core.assumptions import Property
 from vez.properties.causality import path
 from vez.properties.history import History, Reign
-from vez.properties.verdict import Span, Verdict, broken, holds, ms, undecided
+from vez.properties.hosts import Period, first_overlap
+from vez.properties.verdict import Span, Verdict, broken, holds, not_judged, undecided
+from vez.words import Sentence, said
 
 
 def uniqueness(history: History) -> Verdict:
     """Never two leaders at once; where there are terms, never two in one term."""
     reigns = sorted(history.reigns, key=lambda reign: reign.start_index)
+    if history.trace.header.hosts and (verdict := _across_hosts(history, reigns)) is not None:
+        return verdict
     for late, reign in enumerate(reigns):
         for other in reigns[:late]:
             if other.leader == reign.leader:
@@ -21,47 +25,99 @@ def uniqueness(history: History) -> Verdict:
             together = other.end_index > reign.start_index
             if same_term and (together or reign.term):
                 return _two_leaders(history, other, reign, together)
-    return holds(Property.UNIQUENESS, f"{_count(len(reigns), 'reign')}, no two leaders at once")
+    return holds(Property.UNIQUENESS, said("reigns_apart", reigns=len(reigns)))
+
+
+def _across_hosts(history: History, reigns: list[Reign]) -> Verdict | None:
+    """A doubt about two leaders without terms, where the clocks of their hosts cannot be compared."""
+    for late, reign in enumerate(reigns):
+        for other in reigns[:late]:
+            pair = [
+                Period(one.leader, one.start_index, one.end_index if one.ended_by else None) for one in (other, reign)
+            ]
+            if other.leader == reign.leader or other.term != reign.term or reign.term:
+                continue
+            doubt = first_overlap(history.trace, pair)
+            if doubt is not None and doubt.certain:
+                return _two_leaders(history, other, reign, together=True)
+            if doubt is not None:
+                return undecided(
+                    Property.UNIQUENESS, said("possibly_two_leaders", one=other.leader, other=reign.leader)
+                )
+    return None
 
 
 def termination(history: History) -> Verdict:
-    """Somebody becomes leader."""
-    if history.reigns:
-        first = min(history.reigns, key=lambda reign: reign.start_index)
-        return holds(Property.TERMINATION, f"process {first.leader} leads from {ms(first.start)} ms")
+    """Somebody becomes leader, and another process does when the leader has died."""
+    reigns = sorted(history.reigns, key=lambda reign: reign.start_index)
+    if _has_live_leader(history):
+        reign = next(iter([one for one in reigns if not one.ended_by] or _of_the_living(history, reigns)))
+        return holds(Property.TERMINATION, said("leads_from", leader=reign.leader, since=reign.start))
     if not history.live:
-        return undecided(Property.TERMINATION, "nobody is left alive")
+        return undecided(Property.TERMINATION, said("nobody_alive"))
+    if not _able(history):
+        return undecided(Property.TERMINATION, said("nobody_able_alive"))
     if not history.settled:
-        return undecided(Property.TERMINATION, f"nobody led when the run was cut at {ms(history.end)} ms")
+        return undecided(Property.TERMINATION, said("nobody_led_yet", end=history.end))
+    since, words = 0, said("nobody_ever_led", end=history.end)
+    if reigns:
+        last = max(reigns, key=lambda reign: reign.end_index)
+        since, words = last.end, said("nobody_led_after", leader=last.leader, died=last.end, end=history.end)
     return broken(
         Property.TERMINATION,
-        f"nobody led from the start to the end at {ms(history.end)} ms",
-        spans=tuple(Span(process, 0, history.end) for process in history.live),
+        words,
+        spans=tuple(Span(process, since, history.end) for process in history.live),
     )
 
 
+def _of_the_living(history: History, reigns: list[Reign]) -> list[Reign]:
+    """The reigns of processes that are alive at the end."""
+    return [reign for reign in reigns if reign.leader in history.live]
+
+
+def _able(history: History) -> list[int]:
+    """The live processes that may lead, the best last."""
+    candidates = history.trace.header.candidates or tuple(sorted(history.live))
+    return [process for process in candidates if process in history.live]
+
+
+def _has_live_leader(history: History) -> bool:
+    """True if a live process leads, or one has led and nobody names a dead leader."""
+    if any(leader == process for process, (leader, _) in history.views.items()):
+        return True
+    names_dead = any(leader not in history.live for leader, _ in history.views.values())
+    return not names_dead and bool(_of_the_living(history, history.reigns))
+
+
 def agreement(history: History) -> Verdict:
-    """All live processes name the same leader at the end."""
+    """All live processes name the same leader at the end, and it is alive."""
     views = {process: history.views.get(process, (None, 0))[0] for process in history.live}
     named = sorted({leader for leader in views.values() if leader is not None})
     without = [process for process, leader in views.items() if leader is None]
-    if len(named) == 1 and not without:
-        return holds(Property.AGREEMENT, f"all {len(views)} live processes name {named[0]}")
+    if len(named) == 1 and not without and named[0] in history.live:
+        return holds(Property.AGREEMENT, said("all_name", count=len(views), leader=named[0]))
     if not views:
-        return undecided(Property.AGREEMENT, "nobody is left alive")
+        return undecided(Property.AGREEMENT, said("nobody_alive"))
+    if not named and not _able(history):
+        return undecided(Property.AGREEMENT, said("nobody_able_alive"))
     if not history.settled:
-        return undecided(Property.AGREEMENT, f"the run was cut at {ms(history.end)} ms, before all had settled")
-    parts = [f"{_those(process for process, view in views.items() if view == leader)} {leader}" for leader in named]
-    parts += [f"{_those(without)} nobody"] if without else []
+        return undecided(Property.AGREEMENT, said("cut_before_settled", end=history.end))
+    parts = [
+        _naming([process for process, view in views.items() if view == leader], leader, leader in history.live)
+        for leader in named
+    ]
+    parts += [_naming(without, None, True)] if without else []
     return broken(
         Property.AGREEMENT,
-        f"at {ms(history.end)} ms " + "; ".join(parts),
+        said("they_name", end=history.end, parts=tuple(parts)),
         spans=tuple(Span(process, _last_word(history), history.end) for process in views),
     )
 
 
 def stability(history: History) -> Verdict:
     """No new leader unless the old one failed."""
+    if history.trace.header.hosts:
+        return not_judged(Property.STABILITY, said("reigns_without_order"))
     reigns = sorted(history.reigns, key=lambda reign: reign.start_index)
     for before, after in pairwise(reigns):
         failed = before.end_index < after.start_index and (
@@ -70,36 +126,40 @@ def stability(history: History) -> Verdict:
         if before.leader != after.leader and not failed:
             return broken(
                 Property.STABILITY,
-                f"process {after.leader} took over from process {before.leader} at {ms(after.start)} ms, "
-                f"which had not failed",
+                said("took_over", process=after.leader, other=before.leader, at=after.start),
                 spans=(
                     Span(before.leader, before.start, before.end),
                     Span(after.leader, after.start, after.end),
                 ),
                 messages=path(history.trace, after.start_index, after.leader),
             )
-    return holds(Property.STABILITY, f"{_count(max(0, len(reigns) - 1), 'change')} of leader, each after a crash")
+    return holds(Property.STABILITY, said("changes_after_crashes", changes=max(0, len(reigns) - 1)))
 
 
 def validity(history: History) -> Verdict:
     """The leader is a live process, and the best one where that is promised."""
     named = sorted({leader for leader, _ in history.views.values()})
     if not named:
-        return undecided(Property.VALIDITY, "nobody was named")
+        return undecided(Property.VALIDITY, said("nobody_named"))
     dead = [leader for leader in named if leader not in history.live]
     if dead and history.settled:
-        return broken(Property.VALIDITY, f"process {dead[0]} is named leader and is not alive")
+        return broken(Property.VALIDITY, said("dead_leader", leader=dead[0]))
     if dead:
-        return undecided(Property.VALIDITY, f"process {dead[0]} is dead, and the run was cut before all had heard")
-    best = max(history.live)
-    if history.trace.header.best_wins and any(leader != best for leader in named):
+        return undecided(Property.VALIDITY, said("dead_leader_unheard", leader=dead[0]))
+    able, header = _able(history), history.trace.header
+    if header.candidates and (unable := [leader for leader in named if leader not in able]):
+        return broken(Property.VALIDITY, said("unable_leader", leader=unable[0]))
+    best = able[-1]
+    if header.best_wins and any(leader != best for leader in named):
         wrong = next(leader for leader in named if leader != best)
         if not history.settled:
-            return undecided(Property.VALIDITY, f"process {wrong} led when the run was cut at {ms(history.end)} ms")
-        return broken(Property.VALIDITY, f"process {wrong} leads although process {best} is alive")
-    promise = f", the largest of the {len(history.live)} live" if history.trace.header.best_wins else ", and alive"
-    leads = f"process {named[0]} leads" if len(named) == 1 else f"processes {', '.join(map(str, named))} lead"
-    return holds(Property.VALIDITY, leads + promise)
+            return undecided(Property.VALIDITY, said("led_when_cut", leader=wrong, end=history.end))
+        return broken(Property.VALIDITY, said("leads_although", leader=wrong, best=best))
+    if header.best_wins:
+        key = "best_leads" if header.candidates else "largest_leads"
+        return holds(Property.VALIDITY, said(key, leader=best, live=len(able)))
+    key = "leads_alive" if len(named) == 1 else "lead_alive"
+    return holds(Property.VALIDITY, said(key, leader=named[0], who=tuple(named)))
 
 
 def leader(history: History) -> int | None:
@@ -110,16 +170,15 @@ def leader(history: History) -> int | None:
 
 
 def _two_leaders(history: History, one: Reign, other: Reign, together: bool) -> Verdict:
-    end = min(one.end, other.end)
-    term = f" of term {other.term}" if other.term else ""
-    when = (
-        f"together from {ms(other.start)} to {ms(end)} ms"
-        if together
-        else f"at {ms(one.start)} and {ms(other.start)} ms"
-    )
+    who = {"one": one.leader, "other": other.leader}
+    if together:
+        key = "two_leaders_of_a_term_together" if other.term else "two_leaders_together"
+        words = said(key, **who, term=other.term, start=other.start, end=min(one.end, other.end))
+    else:
+        words = said("two_leaders_of_a_term", **who, term=other.term, first=one.start, second=other.start)
     return broken(
         Property.UNIQUENESS,
-        f"processes {one.leader} and {other.leader} were both leaders{term}, {when}",
+        words,
         spans=(
             Span(one.leader, other.start if together else one.start, one.end),
             Span(other.leader, other.start, other.end),
@@ -132,13 +191,12 @@ def _last_word(history: History) -> int:
     return max((reign.start for reign in history.reigns), default=0)
 
 
-def _those(processes: object) -> str:
-    members = sorted(processes)  # type: ignore[call-overload]
-    return f"process {members[0]} names" if len(members) == 1 else f"processes {', '.join(map(str, members))} name"
-
-
-def _count(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+def _naming(who: list[int], leader: int | None, alive: bool) -> Sentence:
+    """Whom these processes name."""
+    verb = "names" if len(who) == 1 else "name"
+    if leader is None:
+        return said(f"{verb}_nobody", who=tuple(who))
+    return said(verb if alive else f"{verb}_dead", who=tuple(who), leader=leader)
 
 
 JUDGES = {

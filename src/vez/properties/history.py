@@ -11,6 +11,7 @@ from functools import cached_property
 import msgspec
 
 from vez.core.trace import (
+    AnyEvent,
     Asked,
     Crashed,
     Cut,
@@ -27,6 +28,7 @@ from vez.core.trace import (
     Wanted,
     Withdrew,
 )
+from vez.properties.doorway import placed
 
 
 class Stay(msgspec.Struct):
@@ -102,19 +104,29 @@ class History:
 
     @cached_property
     def bypasses(self) -> list[int]:
-        """For each stay: later requests served before it was served, withdrawn or crashed, or the run ended.
+        """For each stay: how often a request that was made after this one was placed got in before it."""
+        return self._overtaken(placed(self.trace.events, [stay.wanted_index for stay in self.stays]))
 
-        A process that gets in after it withdrew leaves at once, so it overtakes nobody.
-        """
+    @cached_property
+    def overtaken(self) -> list[int]:
+        """For each stay: how often a request that was made after this one got in before it."""
+        return self._overtaken([stay.wanted_index for stay in self.stays])
+
+    def _overtaken(self, since: list[int]) -> list[int]:
+        """For each stay: entries of requests made after its index in `since`, until it was served, withdrawn or
+        crashed, or the run ended. A process that gets in after it withdrew leaves at once, so it overtakes nobody."""
         counts = [0] * len(self.stays)
-        entered_later: list[int] = []  # entry indices of later requests, ascending
-        for place in sorted(range(len(self.stays)), key=lambda place: -self.stays[place].wanted_index):
+        entered_later: list[int] = []  # entry indices of the requests made later, ascending
+        waiting = sorted(self.stays, key=lambda stay: stay.wanted_index)
+        for place in sorted(range(len(self.stays)), key=lambda place: -since[place]):
+            while waiting and waiting[-1].wanted_index > since[place]:
+                later = waiting.pop()
+                if later.entered_index is not None and not later.withdrawn:
+                    insort(entered_later, later.entered_index)
             stay = self.stays[place]
             until = stay.withdrawn_index if stay.withdrawn else stay.entered_index
             until = stay.left_index if until is None else until
             counts[place] = bisect_left(entered_later, len(self.trace.events) if until is None else until)
-            if stay.entered_index is not None and not stay.withdrawn:
-                insort(entered_later, stay.entered_index)
         return counts
 
     @cached_property
@@ -125,9 +137,26 @@ class History:
 
     @property
     def settled(self) -> bool:
-        """True if nothing more will happen, or nothing has happened for `patience_us`."""
+        """True if nothing more will happen, nothing has happened for `patience_us`, or the run repeats itself."""
         header = self.trace.header
-        return header.end == "quiet" or self.end - self.quiet_since >= header.patience_us
+        return header.end == "quiet" or self.end - self.quiet_since >= header.patience_us or self.repeats
+
+    @cached_property
+    def repeats(self) -> bool:
+        """True if the header says that a part is repeated for ever, and the run ends after two or more equal laps."""
+        if self.trace.header.loop_us is None:
+            return False
+        begin, end = self.trace.header.loop_us
+        laps, rest = divmod(self.end - begin, end - begin)
+        if laps < 2 or rest:
+            return False
+        found: list[list[object]] = [[] for _ in range(laps)]
+        for event in self.trace.events:
+            if event.at > begin:
+                lap, at = divmod(event.at - begin, end - begin)
+                if lap < laps:
+                    found[lap].append((type(event), at, _without_numbers(event)))
+        return all(lap == found[0] for lap in found)
 
     def is_down(self, process: int, at: int) -> bool:
         """True if the process was down at that time."""
@@ -199,6 +228,11 @@ class History:
         reign = reigning.pop(process, None)
         if reign is not None:
             reign.end, reign.end_index, reign.ended_by = at, index, why
+
+
+def _without_numbers(event: AnyEvent) -> tuple[object, ...]:
+    """The values of an event but its time and the number of its message, which rises from lap to lap."""
+    return tuple(getattr(event, name) for name in event.__struct_fields__ if name not in ("at", "number"))
 
 
 def _close(interval: Interval | None, at: int) -> None:

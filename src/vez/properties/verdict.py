@@ -11,6 +11,7 @@ from enum import StrEnum
 import msgspec
 
 from vez.core.trace import MessageId
+from vez.words import Sentence, plain, status_words
 
 
 class Status(StrEnum):
@@ -36,8 +37,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     status: Status
-    evidence: str
-    """In words: who, from when to when."""
+    said: Sentence
+    """What happened, to whom, from when to when; as data, told in a language when it is needed."""
     runs: int = 1
     promised: bool = True
     """True if the algorithm guarantees the property."""
@@ -46,33 +47,37 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     """Sender and number of the messages that led to the violation, latest first."""
 
     @property
+    def evidence(self) -> str:
+        """What happened, in English."""
+        return str(self.said)
+
+    @property
     def words(self) -> str:
         """The verdict as it is printed: `holds in 1 run`, `broken`, …"""
-        if self.status is Status.HOLDS_IN_RUNS:
-            return f"holds in {self.runs:,} run{'s' if self.runs != 1 else ''}"
-        return str(self.status)
+        return status_words(self.status, self.runs, "en")
 
 
-def ms(us: int) -> str:
-    """A time in milliseconds, without trailing zeros."""
-    return f"{us / 1000:.3f}".rstrip("0").rstrip(".")
-
-
-def broken(name: str, evidence: str, *, spans: tuple[Span, ...] = (), messages: tuple[MessageId, ...] = ()) -> Verdict:
+def broken(
+    name: str, evidence: Sentence | str, *, spans: tuple[Span, ...] = (), messages: tuple[MessageId, ...] = ()
+) -> Verdict:
     """A verdict: broken."""
-    return Verdict(name=str(name), status=Status.BROKEN, evidence=evidence, spans=spans, messages=messages)
+    return Verdict(name=str(name), status=Status.BROKEN, said=_sentence(evidence), spans=spans, messages=messages)
 
 
-def holds(name: str, evidence: str) -> Verdict:
+def holds(name: str, evidence: Sentence | str) -> Verdict:
     """A verdict: holds in this run."""
-    return Verdict(name=str(name), status=Status.HOLDS_IN_RUNS, evidence=evidence)
+    return Verdict(name=str(name), status=Status.HOLDS_IN_RUNS, said=_sentence(evidence))
 
 
-def undecided(name: str, evidence: str) -> Verdict:
+def undecided(name: str, evidence: Sentence | str) -> Verdict:
     """A verdict: the run ended too early to tell."""
-    return Verdict(name=str(name), status=Status.UNDECIDED, evidence=evidence)
+    return Verdict(name=str(name), status=Status.UNDECIDED, said=_sentence(evidence))
 
 
-def not_judged(name: str, evidence: str) -> Verdict:
+def not_judged(name: str, evidence: Sentence | str) -> Verdict:
     """A verdict: the run says nothing about the property."""
-    return Verdict(name=str(name), status=Status.NOT_JUDGED, evidence=evidence)
+    return Verdict(name=str(name), status=Status.NOT_JUDGED, said=_sentence(evidence))
+
+
+def _sentence(evidence: Sentence | str) -> Sentence:
+    return plain(evidence) if isinstance(evidence, str) else evidence
