@@ -114,3 +114,18 @@ def test_hostile_text_runs_nothing(chromium: str, tmp_path: Path) -> None:
     assert page.body["data-errors"] == "0"
     assert "data-hacked" not in page.body
     assert "img" not in page.tags
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("en", "exclusionbrokenprocesses 3 and 4 were inside together"),
+        ("pt", "exclusão mútuavioladaos processos 3 e 4 estiveram dentro ao mesmo tempo"),
+    ],
+)
+def test_verdicts_are_told_in_the_language_of_the_reader(
+    language: str, said: str, chromium: str, tmp_path: Path
+) -> None:
+    page = look(chromium, tmp_path, *run("slow-holder"), f"lang={language}")
+    assert said in page.text["verdicts"]

@@ -145,6 +145,16 @@ def test_a_long_silence_is_cut_short_and_ticks_stay_out_of_it() -> None:
     assert [scale.y(at) for at in ticks] == sorted(scale.y(at) for at in ticks)
 
 
+@pytest.mark.parametrize(
+    ("us", "words"), [(100_000, "100 ms"), (7_410, "7.41 ms"), (6_464_000, "6.46 s"), (2 * 10**9, "2000 s")]
+)
+def test_a_long_silence_says_how_long_it_was(us: int, words: str) -> None:
+    """In few characters: it stands in the margin, and real runs may wait for seconds."""
+    events = (*(Noted(at, 1, "x") for at in range(0, 5000, 1000)), Noted(4000 + us, 1, "x"), Noted(5000 + us, 1, "x"))
+    header = Header(vez_trace=2, algorithm="a", role="mutex", ids=(1, 2), topology="complete", ended_at=6000 + us)
+    assert f">{words}<" in svg(Trace(header, events))
+
+
 def test_events_that_no_picture_shows_do_not_count() -> None:
     header = Header(vez_trace=2, algorithm="a", role="mutex", ids=(1, 2), topology="complete", seed=0, ended_at=10)
     hidden = tuple(TimerSet(0, 1, "t", 5) for _ in range(limits.MAX_EVENTS))

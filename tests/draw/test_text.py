@@ -8,7 +8,7 @@ from textwrap import dedent
 
 import pytest
 
-from vez.core.trace import AnyEvent, Crashed, Delivered, Header, Recovered, Sent, Trace
+from vez.core.trace import FORMAT, AnyEvent, Crashed, Delivered, Header, Noted, Recovered, Sent, Trace
 from vez.draw import text
 from vez.draw.trace.canvas import cells
 
@@ -129,3 +129,10 @@ def test_hostile_text_is_harmless() -> None:
 def test_an_empty_trace() -> None:
     header = Header(1, "nothing", "other", (1, 2), "complete")
     assert "nothing · 2 processes" in text(Trace(header, ()))
+
+
+def test_a_time_that_is_longer_than_that_of_the_end_is_shown_whole() -> None:
+    """Real runs have times like 1347.617 ms and may end at 3118.4 ms; the first digit was cut off."""
+    header = Header(vez_trace=FORMAT, algorithm="x", role="other", ids=(1, 2), topology="complete", ended_at=3_118_400)
+    trace = Trace(header, (Noted(1_347_617, 1, "here"), Noted(2_000_000, 2, "there")))
+    assert "1347.617" in text(trace)

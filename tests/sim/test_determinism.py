@@ -56,7 +56,7 @@ def test_a_known_trace_has_known_bytes() -> None:
     assert hashlib.sha256(run.trace.to_bytes()).hexdigest() == KNOWN
 
 
-KNOWN = "b540d683ef21c53f6e36637dc99f00b24230aa1fc8d639608d0c9d1880c82b27"
+KNOWN = "68f223d0472c3fc081919c99f36edf930ec939c2c3619bb5faf2b34fc8d92ebd"
 
 
 @pytest.mark.parametrize("name", sorted(ALGORITHMS))

@@ -172,6 +172,36 @@ def test_a_crash_during_a_pause_ends_it() -> None:
     assert last_note(trace) == "2:4,5,6,7,8,9,10"
 
 
+def test_a_crash_during_a_pause_loses_the_messages_that_waited() -> None:
+    trace = run(pause=(Pause(process=2, at_ms=2.5, for_ms=5),), crash=(Crash(process=2, at_ms=4.5, recover_ms=6),))
+    assert [(event.at, event.number, event.reason) for event in of(trace, Lost)] == [
+        (4500, 2, "crash"),
+        (4500, 3, "crash"),
+        (5000, 4, "crash"),
+    ]
+
+
+def test_a_crash_inside_the_first_handler_after_a_pause_loses_the_messages_behind_it() -> None:
+    class Answering(Pinger):
+        def on_ping(self, message: Ping, sender: int, io: Io) -> None:
+            if io.me == 2:
+                io.send(1, message)
+
+    pause, crash = Pause(process=2, at_ms=2.5, for_ms=3), Crash(process=2, at_ms=3, after_actions=0)
+    world = Scenario(algorithm="answering", n=2, pause=(pause,), crash=(crash,))
+    trace = trace_of(simulate(world, Answering))
+    assert [event.number for event in of(trace, Delivered) if event.process == 2] == [1, 2]
+    assert [event.number for event in of(trace, Lost)] == [3, 4, 5, 6, 7, 8, 9, 10]
+
+
+def test_a_pause_that_a_crash_ended_does_not_lengthen_a_later_one() -> None:
+    trace = run(
+        pause=(Pause(process=2, at_ms=1.5, for_ms=7), Pause(process=2, at_ms=4.5, for_ms=1)),
+        crash=(Crash(process=2, at_ms=2.5, recover_ms=3.5),),
+    )
+    assert [event.at for event in of(trace, Paused, Resumed)] == [1500, 4500, 5500]
+
+
 def test_clock_drift_stretches_timers_only() -> None:
     trace = run(drift=(Drift(process=1, rate=2.0),))
     assert [event.at for event in of(trace, Fired)] == [2000 * tick for tick in range(1, 11)]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 import pytest
 
 from tests.runs import trace_of
@@ -77,7 +79,7 @@ def test_an_interrupted_run_keeps_its_trace() -> None:
 
 class Interrupting(Process):
     def on_start(self, io: Io) -> None:
-        raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
 
 
 def test_a_run_that_nobody_watches_is_simply_interrupted() -> None:

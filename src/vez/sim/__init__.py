@@ -14,7 +14,7 @@ In this list a module uses only modules of earlier rows (`tests/sim/test_edges.p
     recording, header       the events of the trace; its header
     node                    the `Io` of a process: passes on to agenda, directory, timers, choices and recording;
                             through two interfaces of its own to network (`Channels`) and harness (`Application`)
-    debug, blame            running a handler twice; finding the handler that raised an exception
+    debug, blame, inside    running a handler twice; finding the handler that raised an exception; crashes inside one
     dispatch                finds handlers and calls them, then lets the recording note how the process describes itself
     loop                    takes entries from the agenda and hands them to the dispatcher, until a limit is met
     network                 loss, delay, duplication and partitions of messages
@@ -27,11 +27,26 @@ In this list a module uses only modules of earlier rows (`tests/sim/test_edges.p
     simulation              makes the parts and runs the loop
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from vez.sim.delays import parse_delay
 from vez.sim.scenario import Scenario
-from vez.sim.simulation import Progress, Run, simulate
+
+if TYPE_CHECKING:
+    from vez.sim.simulation import Progress, Run, simulate
 
 __all__ = ["Progress", "Run", "Scenario", "parse_delay", "simulate"]
+
+
+def __getattr__(name: str) -> Any:
+    """The simulator is loaded when first used: a node needs scenarios, and no simulator."""
+    if name not in ("Progress", "Run", "simulate"):
+        raise AttributeError(f"module 'vez.sim' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module("vez.sim.simulation"), name)
+    return value
 
 
 def __dir__() -> list[str]:

@@ -9,6 +9,11 @@ import sys
 from collections.abc import Callable
 
 NEVER = sys.maxsize
+Action = Callable[[], None]
+
+
+def nothing() -> None:
+    """What is done about a dropped action that nobody will miss."""
 
 
 class Availability:
@@ -16,7 +21,7 @@ class Availability:
 
     def __init__(self) -> None:
         self._dead: set[int] = set()
-        self._backlogs: dict[int, list[Callable[[], None]]] = {}  # of paused processes
+        self._backlogs: dict[int, list[tuple[Action, Action]]] = {}  # of paused processes: what to do, or if dropped
         self._paused_until: dict[int, int] = {}
         self._back_at: dict[int, int] = {}  # when crashed processes recover
         self._lives: dict[int, int] = {}  # number of crashes so far
@@ -33,15 +38,22 @@ class Availability:
         """The number of crashes so far. Plans of an earlier life must be dropped."""
         return self._lives.get(process, 0)
 
-    def when_awake(self, process: int, action: Callable[[], None], *, urgent: bool = False) -> None:
-        """Call the action now, or at the end of the pause. It is dropped if the process is dead or crashes before.
+    def is_paused(self, process: int) -> bool:
+        """True if the process stands still."""
+        return process in self._backlogs
 
-        An urgent action comes before all others that wait for the end of the pause.
+    def when_awake(self, process: int, action: Action, dropped: Action = nothing, *, urgent: bool = False) -> None:
+        """Call the action now, or at the end of the pause.
+
+        It is dropped if the process is dead or crashes before; then `dropped` is called. An urgent action comes before
+        all others that wait for the end of the pause.
         """
         if process in self._backlogs:
             backlog = self._backlogs[process]
-            backlog.insert(0 if urgent else len(backlog), action)
-        elif process not in self._dead:
+            backlog.insert(0 if urgent else len(backlog), (action, dropped))
+        elif process in self._dead:
+            dropped()
+        else:
             action()
 
     def crash(self, process: int, back_at: int) -> bool:
@@ -50,9 +62,14 @@ class Availability:
         if process in self._dead:
             return False
         self._dead.add(process)
-        self._backlogs.pop(process, None)
+        self._paused_until.pop(process, None)
         self._lives[process] = self.life(process) + 1
         return True
+
+    def drop(self, process: int) -> None:
+        """After a crash: drop what waited for the end of the pause."""
+        for _, dropped in self._backlogs.pop(process, ()):
+            dropped()
 
     def can_recover(self, process: int, now: int) -> bool:
         """True if the process is dead and no other crash lasts longer."""
@@ -74,6 +91,7 @@ class Availability:
         """True if the process is paused and no other pause lasts longer."""
         return process in self._backlogs and self._paused_until[process] <= now
 
-    def resume(self, process: int) -> list[Callable[[], None]]:
-        """End the pause; return the waiting actions in order."""
-        return self._backlogs.pop(process)
+    def resume(self, process: int) -> None:
+        """End the pause: call the waiting actions in order, for as long as the process lives."""
+        for action, dropped in self._backlogs.pop(process):
+            self.when_awake(process, action, dropped)

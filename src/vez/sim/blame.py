@@ -9,18 +9,21 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from difflib import get_close_matches
+from opcode import opname
 from types import FrameType
 from typing import Any
 
 from vez.core.io import Io
 from vez.core.process import Process
 from vez.core.recorder import Recorder
-from vez.errors import HandlerFailed
+from vez.errors import HandlerFailed, ProtocolBug
 from vez.sim.delays import US
 from vez.sim.node import Node
 
 DEBUG = "VEZ_DEBUG=1 shows the traceback"
 Step = tuple[FrameType, int]
+_KIND = re.compile(r"^(.*? raised \w+).*")
+_BY_WHOM = re.compile(r" \(process [^)]*\)")
 _NO_FIELD = re.compile(r"'(\w+)' object has no attribute '(\w+)'")
 
 
@@ -45,6 +48,44 @@ def blame_handler(
     frame = steps[place][0]
     words, hint = _words(error, type(_process(frame)).__name__, ios)
     return HandlerFailed(f"{_where(steps[place:])} raised {words} ({when(frame)})", hint=hint or DEBUG)
+
+
+def is_ctrl_c(error: BaseException) -> bool:
+    """True for a `KeyboardInterrupt` that no `raise` statement of a handler raised: Ctrl-C comes at other moments."""
+    if not isinstance(error, KeyboardInterrupt):
+        return False
+    step, in_handler = error.__traceback__, False
+    while step is not None and step.tb_next is not None:
+        step = step.tb_next
+        in_handler = in_handler or _process(step.tb_frame) is not None
+    return step is None or not in_handler or opname[step.tb_frame.f_code.co_code[step.tb_lasti]] != "RAISE_VARARGS"
+
+
+class Failure:
+    """What a handler raised. Two are equal if they come from the same line: a text may hold an address or a time."""
+
+    def __init__(self, error: ProtocolBug) -> None:
+        self.text = error.message if error.hint in ("", DEBUG) else f"{error.message}; {error.hint}"
+        """In one line: what was raised and where, and what to do about it where that is known."""
+        self._key = _KIND.sub(r"\1", error.message)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Failure) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def short(self) -> str:
+        """What happened, without the place and the process: `it raises KeyError: 3`."""
+        raised = self.text.partition(" raised ")[2]
+        return f"it raises {_BY_WHOM.sub('', raised)}" if raised else self.text.partition(";")[0]
+
+
+def whose(error: BaseException, nodes: Iterable[Node]) -> int | None:
+    """The identifier of the process whose handler raised an exception, or None if no handler was running."""
+    frame = next((frame for frame, _ in _steps(error) if _process(frame) is not None), None)
+    return None if frame is None else _who(nodes, frame)
 
 
 def blame_function(error: BaseException, function: Any, what: str) -> HandlerFailed:

@@ -1,7 +1,8 @@
-"""Debug runs: every handler is run twice, and its fields are checked afterwards.
+"""Debug runs: every handler is run twice at once and a third time later, and its fields are checked afterwards.
 
-Both runs are on copies of the process, and their effects are only recorded. If the two differ, the handler read
-something that is not its state or its event: a clock, a global, a set's order. If not, the effects are performed.
+The runs are on copies of the process, and their effects are only recorded. If two differ, the handler read something
+that is not its state or its event: a clock, a global, a set's order. If not, the effects are performed. The third run
+comes when other handlers have run meanwhile: two calls in a row may find a global unchanged.
 """
 
 from __future__ import annotations
@@ -13,16 +14,47 @@ import msgspec
 
 from vez.core import guards
 from vez.core.effects import Choose, Effect, call_words, perform
+from vez.core.purity import Call, Purity
 from vez.core.recorder import Recorder, Site
 from vez.errors import MutableField, NotDeterministic, article
 from vez.sim.choices import Choices
 from vez.sim.node import Node
 
 
-def run_twice(node: Node, choices: Choices, handler: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+class Debug:
+    """Runs handlers, and repeats them."""
+
+    def __init__(self, choices: Choices) -> None:
+        self._choices = choices
+        self._purity = Purity(self._repeat)
+        self._nodes: dict[int, Node] = {}
+
+    def run(self, node: Node, handler: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+        """Run a handler twice now, perform its effects once, and note it for a third time."""
+        self._nodes[node.me] = node
+        before = msgspec.structs.replace(node.process)
+        effects = run_twice(node, self._choices, handler, arguments)
+        chosen = tuple(effect.chosen for effect in effects if isinstance(effect, Choose))
+        call = Call(node.me, before, handler, arguments, chosen)
+        self._purity.note(call, effects, msgspec.structs.astuple(node.process))
+
+    def settle(self) -> None:
+        """Repeat what was not repeated yet."""
+        self._purity.finish()
+
+    def _repeat(self, call: Call) -> tuple[list[Effect], tuple[Any, ...]]:
+        node = self._nodes[call.process]
+        body = msgspec.structs.replace(call.body)
+        chosen = iter(call.script)
+        io = Recorder(_site(node), lambda count: min(next(chosen, 0), count - 1))
+        call.handler(body, *call.arguments, io)
+        return io.effects, msgspec.structs.astuple(body)
+
+
+def run_twice(node: Node, choices: Choices, handler: Callable[..., None], arguments: tuple[Any, ...]) -> list[Effect]:
     """Run the handler twice on copies, compare the results, then perform its effects once."""
     first_process, second_process = (msgspec.structs.replace(node.process) for _ in range(2))
-    site = Site(type(node.process), node.services.directory.topology, node.me)
+    site = _site(node)
     first = Recorder(site, lambda count: choices.pick(node.me, count))
     handler(first_process, *arguments, first)
     chosen = iter([effect.chosen for effect in first.effects if isinstance(effect, Choose)])
@@ -53,6 +85,11 @@ def run_twice(node: Node, choices: Choices, handler: Callable[..., None], argume
             node.chose(len(effect.options), effect.chosen)
         else:
             perform(effect, node)
+    return first.effects
+
+
+def _site(node: Node) -> Site:
+    return Site(type(node.process), node.services.directory.topology, node.me)
 
 
 def _first_difference(one: list[Effect], other: list[Effect]) -> tuple[str, str]:

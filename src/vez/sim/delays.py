@@ -10,14 +10,13 @@ import math
 import re
 from collections.abc import Callable
 from random import Random
-from statistics import NormalDist
 
 from vez.core.effects import MAX_TIMER_MS
 from vez.errors import BadData
 
 US = 1000  # microseconds in a millisecond
 _FORM = re.compile(r"^\s*(\w+)\s*\(\s*([^()]*)\)\s*$")
-_NORMAL = NormalDist()
+_LEAST, _MOST = 1e-12, 1 - 1e-12  # the inverse of a distribution is not defined at 0 and 1
 _MAX_SIGMA = 25.0  # larger than any useful value, and small enough not to overflow
 MAX_MS = MAX_TIMER_MS
 """The longest allowed duration, about thirty years. Anything longer is taken for a mistake."""
@@ -66,12 +65,11 @@ class Delay:
         if self.kind == "exponential":
             return lambda: max(least_us, round(-first * math.log(1.0 - random())))
         if self.kind == "lognormal":
-            return lambda: max(least_us, round(first * math.exp(second * _normal(random()))))
+            from statistics import NormalDist  # a large module, and rarely needed
+
+            inverse = NormalDist().inv_cdf
+            return lambda: max(least_us, round(first * math.exp(second * inverse(min(max(random(), _LEAST), _MOST)))))
         return lambda: max(least_us, round(first * (1.0 - random()) ** (-1.0 / second)))
-
-
-def _normal(chance: float) -> float:
-    return _NORMAL.inv_cdf(min(max(chance, 1e-12), 1 - 1e-12))
 
 
 KINDS = {

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+from vez.core import answers
 from vez.detectors import MONITORS, Monitor
 from vez.sim.agenda import Agenda
 from vez.sim.availability import Availability
@@ -84,7 +85,7 @@ class PerfectDetection(Detection):
 
 
 class HeartbeatDetection(Detection):
-    """A monitor for every ordered pair of processes."""
+    """A monitor for every process and each of those that it watches."""
 
     def __init__(
         self,
@@ -110,6 +111,9 @@ class HeartbeatDetection(Detection):
         self._monitors: dict[tuple[int, int], Monitor] = {}
         self._since: dict[tuple[int, int], float] = {}  # begin of each current suspicion, by (observer, peer)
         self._told: list[Suspicion] = []
+        ids = sorted(setup.ids)
+        self._watched = {me: answers.watched(setup.process(me), me, tuple(ids)) for me in ids}
+        self._watchers = {me: tuple(peer for peer in ids if me in self._watched[peer]) for me in ids}
 
     def plan(self) -> None:
         for node in self._nodes.values():
@@ -126,7 +130,7 @@ class HeartbeatDetection(Detection):
     def _start(self, node: Node) -> None:
         """Start a process, or start it again: it trusts all others, and sends heartbeats from now on."""
         now = self._now()
-        for peer in node.peers:
+        for peer in self._watched[node.me]:
             key = (node.me, peer)
             self._end_suspicion(key)
             self._monitors[key] = self._kind(self._settings, now)
@@ -140,7 +144,7 @@ class HeartbeatDetection(Detection):
         if self._availability.life(node.me) != life:
             return
         agenda = self._agenda
-        for peer in node.peers:
+        for peer in self._watchers[node.me]:
             self.beats += 1
             delay = self._delay()
             lost = self._loss > 0 and self._chance() < self._loss

@@ -8,7 +8,8 @@ from typing import Any
 from vez.core.message import Message
 from vez.core.process import Process, handlers_of
 from vez.sim.choices import Choices
-from vez.sim.debug import run_twice
+from vez.sim.debug import Debug
+from vez.sim.inside import CrashesInside
 from vez.sim.node import Node
 from vez.sim.recording import Recording
 
@@ -19,8 +20,8 @@ class Dispatcher:
     def __init__(self, algorithm: type[Process], recording: Recording, choices: Choices, *, debug: bool) -> None:
         self._handlers = handlers_of(algorithm)
         self._recording = recording
-        self._choices = choices
-        self._debug = debug
+        self._debug = Debug(choices) if debug else None
+        self.inside = CrashesInside(recording, choices)
         self.by_kind: dict[type, Callable[..., None]] = {}
         """Handlers that have been found or added. The loops look here first."""
 
@@ -35,12 +36,20 @@ class Dispatcher:
             found = self.by_kind[kind] = self._handlers.message(kind)
         return found
 
+    def settle(self) -> None:
+        """At the end of a debug run: repeat the handlers that were not repeated yet."""
+        if self._debug is not None:
+            self._debug.settle()
+
     def call(self, node: Node, handler: Callable[..., None], *arguments: Any) -> None:
         """Run a handler of a live process, then record what it stored and how it describes itself."""
         recording, log = self._recording, self._recording.log
         started = 0 if log is None else len(log)
-        if self._debug:
-            run_twice(node, self._choices, handler, arguments)
+        if node.me in self.inside.armed:
+            if not self.inside.run(node, handler, arguments):
+                return
+        elif self._debug is not None:
+            self._debug.run(node, handler, arguments)
         else:
             handler(node.process, *arguments, node)
         if log is not None:

@@ -13,11 +13,11 @@ from vez.sim.delays import us
 from vez.sim.detection import Detection
 from vez.sim.dispatch import Dispatcher
 from vez.sim.harness import Harness
-from vez.sim.nemesis import draw_faults
+from vez.sim.nemesis import Window, draw_faults
 from vez.sim.network import NetworkModel
 from vez.sim.node import Node
 from vez.sim.recording import Recording
-from vez.sim.scenario import Nemesis, Partition, Scenario
+from vez.sim.scenario import Crash, Nemesis, Scenario
 from vez.sim.setup import Setup
 from vez.sim.timers import Timers
 
@@ -38,6 +38,7 @@ class Faults:
         network: NetworkModel,
         harness: Harness,
         detection: Detection,
+        window: Window,
     ) -> None:
         self._setup = setup
         self._nodes = nodes
@@ -50,7 +51,7 @@ class Faults:
         self._harness = harness
         self._detection = detection
         scenario = setup.scenario
-        drawn = draw_faults(scenario.nemesis, setup.ids, setup.stream("nemesis"))
+        drawn = draw_faults(scenario.nemesis, setup.ids, setup.stream("nemesis"), window)
         self._crashes = (*scenario.crash, *drawn.crashes)
         self._pauses = (*scenario.pause, *drawn.pauses)
         self._partitions = (*scenario.partition, *drawn.partitions)
@@ -67,33 +68,47 @@ class Faults:
     def plan(self) -> None:
         """Plan every fault in the agenda."""
         plan, nodes = self._agenda.plan, self._nodes
+        self._plan_crashes_inside()
         for crash in self._crashes:
             node = nodes[crash.process]
-            back_at = NEVER if crash.recover_ms is None else us(crash.recover_ms)
-            if crash.at_ms == 0:
-                self._crash(node, back_at)  # before anything starts
-            else:
-                plan(us(crash.at_ms), partial(self._crash, node, back_at))
+            if crash.after_actions is None and crash.at_ms == 0:
+                self._crash(node, _back_at(crash))  # before anything starts
+            elif crash.after_actions is None:
+                plan(us(crash.at_ms), partial(self._crash, node, _back_at(crash)))
             if crash.recover_ms is not None:
                 plan(us(crash.recover_ms), partial(self._recover, node, crash.memory))
         for pause in self._pauses:
             plan(us(pause.at_ms), partial(self._pause, pause.process, us(pause.for_ms)))
         for partition in self._partitions:
-            channels = self._channels(partition)
+            channels = partition.channels(self._setup.ids)
             plan(us(partition.at_ms), partial(self._network.cut, channels))
             if partition.until_ms is not None:
                 plan(us(partition.until_ms), partial(self._network.heal, channels))
+
+    def _plan_crashes_inside(self) -> None:
+        """Before all else: the handler may be that of a recovery at the same time, or `on_start`."""
+        for crash in self._crashes:
+            if crash.after_actions is not None:
+                happen = partial(self._crash, self._nodes[crash.process], _back_at(crash))
+                arm = partial(self._dispatcher.inside.arm, crash.process, crash.after_actions, happen)
+                if crash.at_ms == 0:
+                    arm()
+                else:
+                    self._agenda.plan(us(crash.at_ms), arm)
 
     def explicit(self, scenario: Scenario) -> Scenario:
         """The scenario with the random faults written out."""
         return scenario.but(nemesis=Nemesis(), crash=self._crashes, pause=self._pauses, partition=self._partitions)
 
     def _crash(self, node: Node, back_at: int) -> None:
+        if back_at <= self._agenda.now:  # the handler came after the recovery was due
+            back_at = NEVER
         if not self._availability.crash(node.me, back_at):
             return
         self._timers.forget(node.me)
         self._recording.forget(node.me)
         self._recording.add(events.Crashed, node.me)
+        self._availability.drop(node.me)
         self._harness.crashed(node.me)
         self._detection.crashed(node.me)
 
@@ -107,6 +122,8 @@ class Faults:
         self._availability.recover(node.me)
         self._recording.recovers(node.me, fresh, memory)
         self._dispatcher.call(node, self._setup.algorithm.on_recover)
+        if self._availability.is_dead(node.me):
+            return  # it crashed inside that handler
         self._harness.recovered(node)
         self._detection.recovered(node)
 
@@ -122,18 +139,9 @@ class Faults:
         availability = self._availability
         if availability.life(process) != life or not availability.can_resume(process, self._agenda.now):
             return
-        backlog = availability.resume(process)
         self._recording.add(events.Resumed, process)
-        for action in backlog:
-            availability.when_awake(process, action)
+        availability.resume(process)
 
-    def _channels(self, partition: Partition) -> list[tuple[int, int]]:
-        """The one-way channels that a partition cuts. Processes that are in no group form one more group."""
-        ids = sorted(self._setup.ids)
-        channels = list(partition.one_way)
-        if partition.groups:
-            group = {process: number for number, members in enumerate(partition.groups) for process in members}
-            channels += [
-                (one, other) for one in ids for other in ids if one != other and group.get(one) != group.get(other)
-            ]
-        return channels
+
+def _back_at(crash: Crash) -> int:
+    return NEVER if crash.recover_ms is None else us(crash.recover_ms)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from vez.core import answers
 from vez.core import trace as events
-from vez.core.process import Process
-from vez.core.trace import End, Header
+from vez.core.process import Process, bypass_bound
+from vez.core.trace import End, Header, Promises
 from vez.sim.delays import us
 from vez.sim.setup import Setup
 
@@ -12,8 +13,8 @@ from vez.sim.setup import Setup
 def make_header(setup: Setup, process: Process, end: End, ended_at: int) -> Header:
     """The header of a run that ended; `process` is one of its processes, for values that parameters decide."""
     algorithm, scenario, topology = setup.algorithm, setup.scenario, setup.topology
-    patience, bound = scenario.patience_ms, process.longest_delay_ms()
-    stay_bound = getattr(algorithm, "stay_bound", "")  # the name of a parameter
+    patience, bound = scenario.patience_ms, answers.longest_delay_ms(process)
+    stay_bound = answers.longest_stay_ms(process)
     return Header(
         vez_trace=events.FORMAT,
         algorithm=scenario.algorithm,
@@ -28,10 +29,35 @@ def make_header(setup: Setup, process: Process, end: End, ended_at: int) -> Head
         guarantees=tuple(map(str, algorithm.guarantees)),
         assumes=tuple(map(str, algorithm.assumes)),
         best_wins=getattr(algorithm, "best_wins", False),
-        bypass_bound=getattr(algorithm, "bypass_bound", None),
-        stay_bound_us=us(getattr(process, stay_bound)) if stay_bound else None,
+        candidates=_candidates(process, topology.ids),
+        bypass_bound=bypass_bound(algorithm, len(topology.ids)),
+        stay_bound_us=None if stay_bound is None else us(stay_bound),
         delay_bound_us=None if bound is None else us(bound),
         drifting=tuple(sorted(drift.process for drift in scenario.drift if drift.rate != 1.0)),
         patience_us=100 * setup.message_us if patience is None else us(patience),
         loop_us=None if scenario.loop_ms is None else (us(scenario.loop_ms[0]), us(scenario.loop_ms[1])),
+        promises=_promises(setup, end),
+        names=tuple(scenario.names.get(str(process), "") for process in topology.ids) if scenario.names else (),
+        title=scenario.title,
+    )
+
+
+def _candidates(process: Process, ids: tuple[int, ...]) -> tuple[int, ...]:
+    """Who may lead, unless that is everybody by identifier."""
+    found = answers.candidates(process, ids)
+    return () if found == tuple(sorted(ids)) else found
+
+
+def _promises(setup: Setup, end: End) -> Promises:
+    """What this run cannot have done, whatever the seed."""
+    scenario, network = setup.scenario, setup.scenario.network
+    return Promises(
+        fifo=setup.fifo,
+        lossless=not network.loss and not any(fate.lost for fate in scenario.message),
+        once=not network.duplicate and not any(fate.copies for fate in scenario.message),
+        timers="any" if scenario.timer else "exact",
+        instant=True,
+        whole_steps=end not in ("interrupted", "raised")
+        and all(crash.after_actions is None for crash in scenario.crash),
+        sharp_faults=True,
     )

@@ -17,22 +17,43 @@ class RandomFaults(NamedTuple):
     partitions: tuple[Partition, ...]
 
 
-def draw_faults(nemesis: Nemesis, everybody: tuple[int, ...], random: Random) -> RandomFaults:
-    """Draw as many faults of each kind as the nemesis says. No process crashes twice."""
-    chance = random.random
-    ids, within = list(everybody), us(nemesis.within_ms)
+class Window(NamedTuple):
+    """The time in which random faults happen, in microseconds."""
 
-    def moment(after: int = 0) -> float:
-        return (after + 1 + int(chance() * within)) / US
+    within: int
+    moments: tuple[int, ...] = ()
+    """Times at which something happens in the run without these faults. Half of the faults come right after one."""
+    message_us: int = US
+    """Right after: within this time."""
+
+
+def draw_faults(nemesis: Nemesis, everybody: tuple[int, ...], random: Random, window: Window) -> RandomFaults:
+    """Draw as many faults of each kind as the nemesis says. No process crashes twice.
+
+    A fault that ends (by a recovery, at the end of a pause) lasts as long as the window, or less. Short ones are as
+    interesting as long ones, so lengths are cubes: half of them are below an eighth of the window.
+    """
+    chance, within, moments = random.random, window.within, window.moments
+    ids = list(everybody)
+
+    def moment() -> float:
+        share = chance()
+        if not moments or share < 0.5:
+            return (1 + int((2 * share if moments else share) * within)) / US
+        return (moments[int((2 * share - 1) * len(moments))] + 1 + int(chance() * window.message_us)) / US
+
+    def later(at_ms: float) -> float:
+        share = chance()
+        return (us(at_ms) + 1 + int(share * share * share * within)) / US
 
     victims = [ids.pop(int(chance() * len(ids))) for _ in range(min(nemesis.crashes, len(ids)))]
     crashes = []
     for number, victim in enumerate(victims):
         at = moment()
-        back = moment(us(at)) if number < nemesis.recoveries else None
+        back = later(at) if number < nemesis.recoveries else None
         crashes.append(Crash(process=victim, at_ms=at, recover_ms=back, memory=nemesis.memory))
     pauses = [
-        Pause(process=everybody[int(chance() * len(everybody))], at_ms=moment(), for_ms=moment())
+        Pause(process=everybody[int(chance() * len(everybody))], at_ms=moment(), for_ms=later(0))
         for _ in range(nemesis.pauses)
     ]
     partitions = []
@@ -40,5 +61,5 @@ def draw_faults(nemesis: Nemesis, everybody: tuple[int, ...], random: Random) ->
         group = tuple(process for process in everybody if chance() < 0.5)
         at = moment()
         if 0 < len(group) < len(everybody):
-            partitions.append(Partition(at_ms=at, until_ms=moment(us(at)), groups=(group,)))
+            partitions.append(Partition(at_ms=at, until_ms=later(at), groups=(group,)))
     return RandomFaults(tuple(crashes), tuple(pauses), tuple(partitions))

@@ -145,8 +145,12 @@ class NetworkModel:
             self._recording.add(events.Lost, sender, number, "partition")
         elif self._availability.is_dead(node.me):
             self._recording.add(events.Lost, sender, number, "crash")
+        elif self._availability.is_paused(node.me):
+            deliver = partial(self._deliver, node, message, sender, number)
+            lose = partial(self._recording.add, events.Lost, sender, number, "crash")
+            self._availability.when_awake(node.me, deliver, lose)
         else:
-            self._availability.when_awake(node.me, partial(self._deliver, node, message, sender, number))
+            self._deliver(node, message, sender, number)
 
     def _deliver(self, node: Node, message: Message, sender: int, number: int) -> None:
         self._recording.add(events.Delivered, node.me, sender, number)

@@ -31,6 +31,7 @@ class Recording:
         self._agenda = agenda
         self.log: list[AnyEvent] | None = [] if record else None
         self.leaders: dict[int, tuple[int, int]] = {}
+        self.leaders_at = 0  # when they changed last
         self._status: dict[int, str] = {}
         self._views: dict[int, View] = {}
 
@@ -59,10 +60,13 @@ class Recording:
     def elected(self, process: int, leader: int | None, term: int) -> None:
         """A process names its leader, or says that it knows none."""
         check_leader(self._algorithm, self._topology, process, leader, term)
+        before = self.leaders.get(process)
         if leader is None:
             self.leaders.pop(process, None)
         else:
             self.leaders[process] = (leader, term)
+        if self.leaders.get(process) != before:
+            self.leaders_at = self._agenda.now
         if self.log is not None:
             self.add(events.Elected, process, leader, term)
 
@@ -94,6 +98,11 @@ class Recording:
         if changed and self.log is not None:
             known.update(changed)
             self.log.insert(started, events.Stored(self._agenda.now, me, plain_values(changed)))
+
+    def stored(self, me: int, process: Process) -> None:
+        """Record the durable fields that changed, at this moment inside a handler."""
+        if self.log is not None:
+            self._store(me, process, len(self.log))
 
     def recovers(self, me: int, process: Process, memory: bool) -> None:
         """A process is back, with its durable fields or without."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal, dataclass_transform
 
@@ -102,6 +103,11 @@ class Crash(_Part):
     at_ms: Ms = 0.0
     recover_ms: Ms | None = None
     memory: bool = True
+    after_actions: Count | None = None
+    """Crash inside a handler: the first from `at_ms` on that has more actions than this is left after so many.
+
+    Actions are sends, entries, elections and writes of durable fields, in the order of the program.
+    """
 
 
 class Pause(_Part):
@@ -119,6 +125,17 @@ class Partition(_Part):
     until_ms: Ms | None = None
     groups: tuple[tuple[Whole, ...], ...] = ()
     one_way: tuple[tuple[Whole, Whole], ...] = ()
+
+    def channels(self, ids: Iterable[int]) -> list[tuple[int, int]]:
+        """The one-way channels that it cuts. Processes that are in no group form one more group."""
+        found = list(self.one_way)
+        if self.groups:
+            group = {process: number for number, members in enumerate(self.groups) for process in members}
+            every = sorted(ids)
+            found += [
+                (one, other) for one in every for other in every if one != other and group.get(one) != group.get(other)
+            ]
+        return found
 
 
 class Drift(_Part):
@@ -174,7 +191,8 @@ class Nemesis(_Part):
     memory: bool = True
     pauses: Count = 0
     partitions: Count = 0
-    within_ms: Ms = 40.0
+    within_ms: Ms | None = None
+    """The faults happen within this time. None means the time in which the run without them is active."""
 
 
 class Expect(_Part):
@@ -200,8 +218,11 @@ class Scenario(_Part):
     patience_ms: Ms | None = None
     """Age from which an unserved request counts as starving if a limit ends the run. None means 100 message times."""
     loop_ms: tuple[Ms, Ms] | None = None
-    """Begin and end of the part that would repeat for ever. Only pictures use it."""
+    """Begin and end of the part that would repeat for ever. Pictures draw it once. If two or more equal laps end the
+    run, the judges take it for endless."""
     parameters: dict[str, Any] = {}
+    names: dict[str, Annotated[str, Meta(max_length=40)]] = {}
+    """What pictures call a process: `[names]` with `4 = "Part1"`."""
     initial: dict[str, dict[str, Any]] = {}
     """Initial fields of single processes: `[initial.1]` with `clock = 40`."""
     network: Network = Network()

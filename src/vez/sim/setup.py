@@ -14,7 +14,8 @@ from typing import Any
 
 import msgspec
 
-from vez.core import guards
+from vez.core import answers, guards
+from vez.core.answers import few
 from vez.core.assumptions import Assumption
 from vez.core.process import PARAMETER, Election, Mutex, Process, marked
 from vez.core.topology import TOPOLOGIES, Complete, Graph, Topology
@@ -46,13 +47,24 @@ class Setup:
         """True if the graph lacks channels for which the algorithm was written. Each message is checked then."""
         self.values = self._values()
         self._check_processes()
+        answers.check_parameters(self.process(self.ids[0]), self.ids)
+        for key in scenario.names:
+            self._named("names", key)
+        self.excused = False
+        """True if the run is one of many that may have faults, and is treated like those that do."""
 
     @property
     def has_faults(self) -> bool:
-        """True if anything but a delay may happen to a message or a process."""
+        """True if the scenario says what happens to a message, or anything but a delay may happen."""
+        return bool(self.scenario.message) or self.excuses_entries
+
+    @property
+    def excuses_entries(self) -> bool:
+        """True if a fault can explain an entry that nobody asked for: a grant that arrives twice, lost memory."""
         s = self.scenario
-        return bool(
-            s.network.loss or s.network.duplicate or s.network.reorder or s.message or s.crash or s.pause
+        return self.excused or bool(
+            s.network.loss or s.network.duplicate or s.network.reorder or s.crash or s.pause
+            or any(fate.lost or fate.copies for fate in s.message)
             or s.partition or s.suspect or s.drift or s.nemesis != type(s.nemesis)()
             or s.detector.kind in MONITORS
         )  # fmt: skip
@@ -88,11 +100,11 @@ class Setup:
         name = scenario.topology or ("graph" if scenario.edges else self.algorithm.topology.name)
         if name not in TOPOLOGIES:
             raise UnknownName("topology", name, TOPOLOGIES)
-        if len(ids) < self.algorithm.smallest():
-            least = self.algorithm.smallest()
+        least = answers.smallest(self.algorithm)
+        if len(ids) < least:
             raise Misuse(
                 f"{scenario.algorithm} needs at least {least} processes, found {len(ids)}",
-                hint=f"use -n {least} or more, or longer ids",
+                hint=f"use {least} or more",
             )
         if name == Graph.name:
             if not scenario.edges:
@@ -123,10 +135,14 @@ class Setup:
         values: dict[int | None, dict[str, Any]] = {None: common}
         states = tuple(field for field in self.algorithm.__struct_fields__ if field not in parameters)
         for key, fields in self.scenario.initial.items():
-            if not _ID.fullmatch(key) or int(key) not in self.ids:
-                raise Misuse(f"initial.{key}: there is no process {key}", hint=f"processes: {_few(self.ids)}")
-            values[int(key)] = common | self._convert(fields, states, "field")
+            values[self._named("initial", key)] = common | self._convert(fields, states, "field")
         return values
+
+    def _named(self, where: str, key: str) -> int:
+        """The process that the key of a table names."""
+        if not _ID.fullmatch(key) or int(key) not in self.ids:
+            raise Misuse(f"{where}.{key}: there is no process {key}", hint=f"processes: {few(self.ids)}")
+        return int(key)
 
     def _convert(self, given: dict[str, Any], known: tuple[str, ...], what: str) -> dict[str, Any]:
         converted: dict[str, Any] = {}
@@ -162,11 +178,15 @@ class Setup:
             named += [("partition", end) for group in (*partition.groups, *partition.one_way) for end in group]
         for what, process in named:
             if process not in known:
-                raise Misuse(f"{what}: there is no process {process}", hint=f"processes: {_few(self.ids)}")
+                raise Misuse(f"{what}: there is no process {process}", hint=f"processes: {few(self.ids)}")
         if s.want and not issubclass(self.algorithm, Mutex):
             raise Misuse(f"{s.algorithm} is not a mutual exclusion algorithm, so want does not apply")
         if s.elect and not issubclass(self.algorithm, Election):
             raise Misuse(f"{s.algorithm} is not an election algorithm, so elect does not apply")
+        if issubclass(self.algorithm, Election) and self.algorithm.one_election:
+            asked = [item.process for item in s.elect]
+            if twice := sorted(process for process in set(asked) if asked.count(process) > 1):
+                raise one_election(s.algorithm, f"process {twice[0]} is asked twice")
         self._check_faults()
 
     def _check_faults(self) -> None:
@@ -197,6 +217,12 @@ class Setup:
             raise Misuse("drift: a process has one clock, but two rates are given")
 
 
+def one_election(algorithm: str, found: str) -> Misuse:
+    """The error for a second election where the algorithm holds one only."""
+    again = "bully, chang-roberts, franklin, ring-collect, tournament and yoyo elect again"
+    return Misuse(f"{algorithm} holds one election only, and {found}", hint=again)
+
+
 def _is_finite(value: object) -> bool:
     """True if a value holds neither infinity nor NaN."""
     if isinstance(value, float):
@@ -214,7 +240,3 @@ def _check_partition(partition: Partition) -> None:
         raise Misuse("cut: a process has no channel to itself")
     if partition.until_ms is not None and partition.until_ms <= partition.at_ms:
         raise Misuse(f"a partition from {partition.at_ms:g} to {partition.until_ms:g} ms ends before it begins")
-
-
-def _few(ids: tuple[int, ...]) -> str:
-    return ", ".join(map(str, ids)) if len(ids) <= 12 else f"{ids[0]}, {ids[1]}, …, {ids[-1]}"

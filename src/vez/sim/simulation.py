@@ -9,17 +9,18 @@ Both ways give the same run for the same seed.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import msgspec
 
 from vez.core.process import Process
-from vez.core.trace import End, Trace
+from vez.core.trace import End, Noted, Trace
 from vez.detectors import MONITORS
-from vez.errors import VezError
+from vez.errors import ProtocolBug, VezError
 from vez.sim.agenda import Agenda, Moments
 from vez.sim.availability import Availability
-from vez.sim.blame import blame
+from vez.sim.blame import Failure, blame, is_ctrl_c, whose
 from vez.sim.choices import Choices
 from vez.sim.delays import US, us
 from vez.sim.detection import Detection, HeartbeatDetection, PerfectDetection
@@ -27,15 +28,16 @@ from vez.sim.directory import Directory
 from vez.sim.dispatch import Dispatcher
 from vez.sim.expiry import Expiry, run_out_quietly
 from vez.sim.faults import Faults
-from vez.sim.harness import Harness
+from vez.sim.harness import LINGER, Harness
 from vez.sim.header import make_header
 from vez.sim.limits import Limits
 from vez.sim.loop import moment_by_moment, one_by_one
+from vez.sim.nemesis import Window
 from vez.sim.network import NetworkModel
 from vez.sim.node import Node, RecordedNode, Services
 from vez.sim.quiet import Broadcast, Broadcasts, ConstantNode, MissingNode, QuietHarness, RandomNode
 from vez.sim.recording import Recording
-from vez.sim.scenario import Scenario
+from vez.sim.scenario import Nemesis, Scenario
 from vez.sim.setup import Setup
 from vez.sim.suspicions import Suspicions
 from vez.sim.timers import Timer, Timers
@@ -82,9 +84,11 @@ class Simulation:
         debug: bool = False,
         explain: bool = False,
         watch: Callable[[Progress], None] | None = None,
+        excused: bool = False,
     ) -> None:
         self._watch = watch
         setup = self._setup = Setup(scenario, algorithm)
+        setup.excused = excused
         # Faults and withdrawals need bookkeeping; so do missing channels, and FIFO where delays vary.
         watched = record or debug or explain or setup.has_faults or setup.lacks_channels
         watched = watched or setup.withdraws or (setup.fifo and not setup.delay.is_constant)
@@ -114,12 +118,19 @@ class Simulation:
         try:
             self._plan()
             end, steps = self._loop()
+            self._dispatcher.settle()
+        except ProtocolBug as error:
+            self._keep_trace(error, error)
+            raise
         except VezError:
             raise
-        except (Exception, SystemExit) as error:  # sys.exit() in a handler would end the program silently
+        except (Exception, SystemExit, KeyboardInterrupt) as error:  # sys.exit() would end the program silently
+            if is_ctrl_c(error):
+                raise
             failed = blame(error, self._nodes.values(), self._agenda.now)
             if failed is None:
                 raise
+            self._keep_trace(failed, error)
             raise failed from error
         ended_at = self._limits.deadline if end == "time" else self._agenda.now
         log = self._recording.log
@@ -158,8 +169,8 @@ class Simulation:
                 going_on = limits.begin_slice(steps)
                 if going_on and self._watch is not None:
                     self._watch(Progress(agenda.now / US, steps + limits.charged, sum(agenda.sent.values())))
-        except KeyboardInterrupt:
-            if self._watch is None:  # nobody would learn of it
+        except KeyboardInterrupt as error:
+            if self._watch is None or not is_ctrl_c(error):  # nobody would learn of it
                 raise
             return "interrupted", steps + limits.charged
         end: End = "finished" if self._harness.idle else "time"
@@ -177,6 +188,14 @@ class Simulation:
     def _trace(self, end: End, ended_at: int) -> Trace:
         some_process = next(iter(self._nodes.values())).process
         return Trace(make_header(self._setup, some_process, end, ended_at), tuple(self._recording.log or ()))
+
+    def _keep_trace(self, failed: ProtocolBug, cause: BaseException) -> None:
+        """Give the exception the run that led to it, if it was recorded."""
+        log = self._recording.log
+        if log:
+            process = whose(cause, self._nodes.values())
+            log.append(Noted(self._agenda.now, log[-1].process if process is None else process, Failure(failed).text))
+            failed.trace = self._trace("raised", self._agenda.now)
 
     def _explicit(self) -> Scenario:
         """A scenario that gives this run without any random choice, for replaying and shrinking."""
@@ -255,7 +274,33 @@ class Simulation:
             network=self._network,
             harness=self._harness,
             detection=self._detection,
+            window=self._fault_window(),
         )
+
+    def _fault_window(self) -> Window:
+        """When random faults happen: as the scenario says, or while the run without them is active.
+
+        Faults of a fixed time would miss most of a long run, and come after the end of a short one.
+        """
+        setup, nothing = self._setup, Nemesis()
+        nemesis = setup.scenario.nemesis
+        if nemesis == nothing or nemesis.within_ms is not None:
+            return Window(us(nemesis.within_ms or 0))
+        calm = Simulation(setup.scenario.but(nemesis=nothing), setup.algorithm)
+        with suppress(ProtocolBug):  # active until then; with faults the same may only be a note in the trace
+            calm.run()
+        within = calm._active_until()
+        moments = sorted({event.at for event in calm._recording.log or () if event.at < within})
+        return Window(within, tuple(moments), setup.message_us)
+
+    def _active_until(self) -> int:
+        """After the run: ten message times after the last stay, the last change of a leader, or else the last event."""
+        limits, setup, last = self._limits, self._setup, self._agenda.now
+        if self._harness.idle:
+            return limits.deadline
+        if setup.algorithm.role == "election" and self._recording.leaders:  # heartbeats may go on for ever
+            last = max(self._recording.leaders_at, *(us(elect.at_ms) for elect in setup.scenario.elect), 0)
+        return min(limits.deadline, last + LINGER * setup.message_us)
 
     def _make_services(self, draw: Callable[[], int]) -> Services:
         return Services(
@@ -284,6 +329,13 @@ def _by_id(ids: tuple[int, ...], nodes: dict[int, Node]) -> dict[int, Node] | li
     return [MissingNode()] * (max(ids) + 1) if dense else nodes
 
 
+def with_drawn_faults(scenario: Scenario, algorithm: type[Process]) -> Scenario:
+    """The scenario with the random faults of its seed written out."""
+    if scenario.nemesis == Nemesis():
+        return scenario
+    return Simulation(scenario, algorithm)._faults.explicit(scenario)
+
+
 def simulate(
     scenario: Scenario,
     algorithm: type[Process],
@@ -292,10 +344,15 @@ def simulate(
     debug: bool = False,
     explain: bool = False,
     watch: Callable[[Progress], None] | None = None,
+    excused: bool = False,
 ) -> Run:
     """Run a scenario. Without `record` there is no trace, and the run is many times faster.
 
     `watch` is called every so many steps. A run that is watched and interrupted (Ctrl-C) ends there: its end is
-    "interrupted", and its trace goes as far as the run came.
+    "interrupted", and its trace goes as far as the run came. If it is `excused`, an entry that nobody asked for does
+    not end it even if it has no faults.
     """
-    return Simulation(scenario, algorithm, record=record, debug=debug, explain=explain, watch=watch).run()
+    simulation = Simulation(
+        scenario, algorithm, record=record, debug=debug, explain=explain, watch=watch, excused=excused
+    )
+    return simulation.run()

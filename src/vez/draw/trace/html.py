@@ -6,7 +6,7 @@ trace reaches the page only as escaped SVG text or as JSON that the player puts 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
@@ -38,6 +38,7 @@ from vez.draw.trace.places import Places
 from vez.draw.trace.steps import steps
 from vez.draw.trace.svg import draw
 from vez.properties.verdict import Verdict
+from vez.words import LANGUAGES, property_name, scenario_title, status_words, topology_name
 
 SCRIPTS = ("strings.js", "state.js", "spacetime.js", "paths.js", "network.js", "panels.js", "player.js")
 
@@ -51,10 +52,14 @@ def html(trace: Trace, verdicts: Sequence[Verdict] = ()) -> str:
         "title": escape(picture.title),
         "style": _file("player.css") + _file("network.css"),
         "diagram": diagram,
-        "data": _embed(_data(picture, places, left_out, len(trace.header.ids))),
+        "data": embed(_data(picture, places, left_out, len(trace.header.ids))),
         "script": "\n".join(map(_file, SCRIPTS)),
     }
-    page = _file("page.html")
+    return fill(_file("page.html"), parts)
+
+
+def fill(page: str, parts: Mapping[str, str]) -> str:
+    """A page with its {{parts}}; what a part contains is not looked at again."""
     head, *rest = page.split("{{")
     return head + "".join(parts[name] + text for name, _, text in (piece.partition("}}") for piece in rest))
 
@@ -64,7 +69,7 @@ def _file(name: str) -> str:
     return files("vez.draw.trace").joinpath("player", name).read_text(encoding="utf-8")
 
 
-def _embed(data: dict[str, Any]) -> str:
+def embed(data: dict[str, Any]) -> str:
     """JSON that cannot end the script element in which it stands."""
     text = msgspec.json.encode(data).decode()
     for sign in "<>&\u2028\u2029":
@@ -77,10 +82,12 @@ def _data(picture: Picture, places: Places, left_out: Sequence[str], total: int)
     sent = picture.trace.messages()
     return {
         "algorithm": clean(header.algorithm),
+        "title": {language: clean(scenario_title(header.title, language)) for language in LANGUAGES},
         "role": header.role,
-        "topology": clean(header.topology),
+        "topology": {language: clean(topology_name(header.topology, language)) for language in LANGUAGES},
         "seed": str(header.seed),
         "ids": [str(process) for process in picture.ids],
+        "names": list(picture.names.values()),
         "end": picture.end,
         "messages": len(sent),
         "leftOut": left_out,
@@ -157,9 +164,10 @@ def _verdict(verdict: Verdict, picture: Picture) -> dict[str, Any]:
         start = min(span.start for span in violation.spans)
     return {
         "name": clean(verdict.name),
+        "title": {language: clean(property_name(verdict.name, language)) for language in LANGUAGES},
         "status": str(verdict.status),
-        "words": verdict.words,
-        "evidence": clean(verdict.evidence, 400),
+        "words": {language: status_words(verdict.status, verdict.runs, language) for language in LANGUAGES},
+        "evidence": {language: clean(verdict.said.told(language, picture.names), 400) for language in LANGUAGES},
         "promised": verdict.promised,
         "at": start,
         "spans": [

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -21,6 +21,7 @@ from vez.core.trace import (
     Delivered,
     Elected,
     Entered,
+    Header,
     Healed,
     Left,
     Lost,
@@ -98,8 +99,9 @@ class Picture:
         self.history = History(trace)
         self.end = self.history.end
         self.column = {process: place for place, process in enumerate(self.ids)}
+        self.names = display_names(trace.header)
         self.broken = tuple(verdict for verdict in self.verdicts if verdict.status is Word.BROKEN)
-        self.violations = tuple(_violation(verdict, self.end) for verdict in self.broken)
+        self.violations = tuple(_violation(verdict, self.end, self.names) for verdict in self.broken)
         self.arrows = _arrows(trace, self.end)
         self.arriving = {arrow.end_index: arrow for arrow in self.arrows if arrow.fate != "flying"}
         self.partitions = _partitions(trace)
@@ -180,8 +182,9 @@ LIVENESS = frozenset(
 )
 
 
-def _violation(verdict: Verdict, end: int) -> Violation:
-    words = f"{clean(verdict.name)} broken: {clean(verdict.evidence, 2 * MAX_TEXT)}"
+def _violation(verdict: Verdict, end: int, names: Mapping[int, str]) -> Violation:
+    evidence = verdict.said.told("en", names)
+    words = f"{clean(verdict.name)} broken: {clean(evidence, 2 * MAX_TEXT)}"
     known = [span for span in verdict.spans if span.start <= end]
     if verdict.name in LIVENESS or not known:
         return Violation(verdict.name, words, None, end, tuple(known))
@@ -284,3 +287,12 @@ def _shown(char: str) -> str:
 def shorten(text: str, limit: int) -> str:
     """The text, or its beginning and an ellipsis."""
     return text if len(text) <= limit else text[: max(limit - 1, 0)] + "…"
+
+
+def display_names(header: Header) -> dict[int, str]:
+    """The processes as pictures name them: `Coord1`, or `Part1 (4)` if the name does not end in the identifier."""
+    names = header.names if len(header.names) == len(header.ids) else ("",) * len(header.ids)
+    found = {}
+    for process, name in zip(header.ids, map(clean, names), strict=True):
+        found[process] = name if name.endswith(str(process)) else f"{name} ({process})" if name else str(process)
+    return found

@@ -29,7 +29,7 @@ def limit(trace: Trace) -> tuple[Trace, tuple[str, ...]]:
     if not said:
         return trace, ()
     ended = events[-1].at if stop < len(trace.events) and events else trace.header.ended_at
-    header = msgspec.structs.replace(trace.header, ids=ids, ended_at=ended)
+    header = msgspec.structs.replace(trace.header, ids=ids, names=trace.header.names[: len(ids)], ended_at=ended)
     return Trace(header, events), tuple(said)
 
 

@@ -56,7 +56,7 @@ class _Diagram:
         picture = self.picture
         self.say("sequenceDiagram")
         for process in picture.ids:
-            self.say(f"participant {self.name(process)} as {process}", 1)
+            self.say(f"participant {self.name(process)} as {escape(picture.names[process])}", 1)
         shown = self._events()
         if shown < len(picture.trace.events):
             left_out = len(picture.trace.events) - shown

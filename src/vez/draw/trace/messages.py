@@ -9,7 +9,7 @@ from vez.draw.trace.layout import Arrow, Picture
 from vez.draw.trace.markup import Markup, width_of
 from vez.draw.trace.places import Labels, Places
 from vez.draw.trace.words import full_label
-from vez.properties.verdict import ms
+from vez.words.sentence import ms
 
 COLOURS = 5
 STEEPEST = 34

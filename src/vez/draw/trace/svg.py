@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from importlib.resources import files
 
 from vez.core.trace import Trace
-from vez.draw.trace.layout import Picture
+from vez.draw.trace.layout import Picture, clean
 from vez.draw.trace.limits import limit
 from vez.draw.trace.markup import Markup, width_of
 from vez.draw.trace.messages import draw_messages
 from vez.draw.trace.places import Labels, Places
 from vez.draw.trace.processes import draw_bars, draw_marks, draw_words
-from vez.properties.verdict import Verdict, ms
+from vez.properties.verdict import Verdict
+from vez.words.sentence import ms
 
 STYLE = files("vez.draw.trace").joinpath("svg.css").read_text(encoding="utf-8")
 
@@ -70,8 +71,11 @@ def _heading(picture: Picture, left_out: Sequence[str]) -> list[tuple[str, str]]
     parts = [f"{len(header.ids)} processes", f"{messages} message{'s' * (messages != 1)}"]
     parts += [f"{served} {'entry' if served == 1 else 'entries'}"] if header.role == "mutex" else []
     parts += [f"{ms(picture.end)} ms", f"seed {header.seed}"]
-    lines = [("title", picture.title.partition(" · ")[0]), ("soft", " · ".join(parts))]
     room = max(60, min(110, 24 * len(header.ids)))
+    algorithm = picture.title.partition(" · ")[0]
+    parts = [algorithm, *parts] if header.title else parts
+    heads = textwrap.wrap(clean(header.title), room) or [algorithm]
+    lines = [*(("title", head) for head in heads), ("soft", " · ".join(parts))]
     for violation in picture.violations:
         first, *rest = textwrap.wrap(f"✗ {violation.words}", room)
         lines += [("verdict", first), *(("verdict", f"   {line}") for line in rest)]
@@ -96,7 +100,7 @@ def _background(out: Markup, picture: Picture, places: Places) -> None:
         middle = (places.y(start) + places.y(end)) / 2
         zigzag = f"M{left - 20:.0f} {middle + 4:.1f} l5 -8 l5 8 l5 -8"
         out.path(zigzag, "break", title=f"{ms(end - start)} ms in which nothing happens, drawn shorter")
-        out.text(left - 26, middle + 4, f"{(end - start) / 1000:.3g} ms", "tick")
+        out.text(left - 26, middle + 4, _duration(end - start), "tick")
     if picture.loop is not None:
         top, bottom = places.y(picture.loop[0]), places.y(picture.loop[1])
         out.rect(left + 2, top, right - left - 4, bottom - top, "loop", round_=8, title="this repeats for ever")
@@ -106,10 +110,16 @@ def _background(out: Markup, picture: Picture, places: Places) -> None:
         out.line(left, y, right, y, kind, index=partition.index)
 
 
+def _duration(us: int) -> str:
+    """A time that fits beside the picture."""
+    value, unit = (us / 1e3, "ms") if us < 1e6 else (us / 1e6, "s")
+    return f"{value:.0f} {unit}" if value >= 100 else f"{value:.3g} {unit}"
+
+
 def _badges(out: Markup, picture: Picture, places: Places) -> None:
     out.text(places.left - 38, places.top - 22, "ms", "tick")
     for process in picture.ids:
-        name = str(process)
+        name = picture.names[process]
         wide = max(30, width_of(name, 13) + 18)
         x, y = places.x(process), places.top - 40
         out.open("badge", process=process)

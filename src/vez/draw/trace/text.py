@@ -14,7 +14,8 @@ from vez.draw.trace import words
 from vez.draw.trace.canvas import Row, cells, fit
 from vez.draw.trace.frame import cap, footer, legend
 from vez.draw.trace.layout import Arrow, Life, Picture
-from vez.properties.verdict import Verdict, ms
+from vez.properties.verdict import Verdict
+from vez.words.sentence import ms
 
 DEFAULT_WIDTH = 100
 MAX_COLUMNS = 8
@@ -35,7 +36,8 @@ def text(trace: Trace, verdicts: Sequence[Verdict] = (), *, width: int | None = 
     """The trace as text, at most `width` cells wide."""
     picture = Picture(trace, verdicts)
     wide = max(width or DEFAULT_WIDTH, 40)
-    time_wide = max(len(ms(picture.end)), 4) + 2
+    times = {picture.end, *(event.at for event in picture.trace.events)}
+    time_wide = max(4, *map(len, map(ms, times))) + 2
     column = _column_width(picture, wide - time_wide)
     drawing: _Drawing = _Lifelines(picture, wide, time_wide, column) if column else _List(picture, wide, time_wide)
     head, body = drawing.draw()
@@ -51,7 +53,8 @@ def _column_width(picture: Picture, room: int) -> int:
     if not 0 < count <= MAX_COLUMNS:
         return 0
     longest = max((cells(arrow.label) + (5 if arrow.fate == "delivered" else 7) for arrow in picture.arrows), default=0)
-    best = min(max(longest, NARROWEST), WIDEST, room // count)
+    names = max(map(cells, picture.names.values())) + 3 if picture.trace.header.names else 0
+    best = min(max(longest, names, NARROWEST), WIDEST, room // count)
     return best if best >= NARROWEST else 0
 
 
@@ -185,7 +188,7 @@ class _Lifelines(_Drawing):
     def heading(self) -> list[Row]:
         row = Row(self.wide).put(self.time_wide - 4, "ms", "dim")
         for process, centre in self.centre.items():
-            name = str(process)
+            name = fit(self.picture.names[process], max(self.column - 1, 4))
             row.put(max(centre - len(name) // 2, self.time_wide), name, "bold")
         return [row]
 
@@ -284,11 +287,12 @@ class _List(_Drawing):
 
     def arrow(self, arrow: Arrow) -> None:
         sign = "→" if arrow.fate == "delivered" else "╳"
-        line = f"{arrow.sender} {sign} {arrow.to}  {words.full_label(arrow)}"
+        names = self.picture.names
+        line = f"{names[arrow.sender]} {sign} {names[arrow.to]}  {words.full_label(arrow)}"
         self.row(arrow.end_at).put(self.time_wide, fit(line, self.wide - self.time_wide), "red" if sign == "╳" else "")
 
     def happening(self, first: AnyEvent, events: Sequence[AnyEvent]) -> None:
         said, style = self.follow(events)
         if said:
-            line = f"{first.process}  {said}"
+            line = f"{self.picture.names[first.process]}  {said}"
             self.row(first.at).put(self.time_wide, fit(line, self.wide - self.time_wide), style or "bold")

@@ -11,17 +11,12 @@ from vez.core.trace import (
     Fired,
     Left,
     Noted,
-    Paused,
     Recovered,
-    Resumed,
     Status,
-    Suspected,
-    Trusted,
-    Wanted,
-    Withdrew,
     Wrote,
 )
 from vez.draw.trace.layout import Arrow, clean
+from vez.properties.events import shared_words
 
 
 def local(event: AnyEvent) -> str:
@@ -31,10 +26,8 @@ def local(event: AnyEvent) -> str:
             return clean(text)
         case Fired(name=name):
             return f"timer {clean(name)}"
-        case Wanted() | Asked() | Left() | Crashed() | Paused() | Resumed():
+        case Asked() | Left() | Crashed():
             return _PLAIN[type(event)]
-        case Withdrew(retracted=retracted):
-            return "takes its request back" if retracted else "stops waiting"
         case Entered(token=token):
             return "inside" if token is None else f"inside, token {token}"
         case Wrote(token=token, accepted=accepted):
@@ -44,21 +37,14 @@ def local(event: AnyEvent) -> str:
             return f"{whom}, term {term}" if term else whom
         case Recovered(memory=memory):
             return "back" if memory else "back without memory"
-        case Suspected(peer=peer):
-            return f"suspects {peer}"
-        case Trusted(peer=peer):
-            return f"trusts {peer}"
         case _:
-            return ""
+            return shared_words(event)
 
 
 _PLAIN: dict[type, str] = {
-    Wanted: "wants in",
     Asked: "asked to elect",
     Left: "outside",
     Crashed: "crashed",
-    Paused: "stands still",
-    Resumed: "goes on",
 }
 
 

@@ -43,8 +43,8 @@ function networkNodes(data, size, parent) {
   return data.network.nodes.map((place, column) => {
     const group = svgElement("g", { class: "node", "data-process": data.ids[column] });
     const at = { cx: place.x, cy: place.y };
-    const id = svgText(data.ids[column], { class: "name", x: place.x, y: place.y });
-    id.style.fontSize = Math.min(15, 2.6 * size / Math.max(data.ids[column].length, 1)) + "px";
+    const id = svgText(data.names[column], { class: "name", x: place.x, y: place.y });
+    id.style.fontSize = Math.min(15, 2.6 * size / Math.max(data.names[column].length, 1)) + "px";
     const crown = svgElement("path", {
       class: "node-crown", d: `M${place.x - 8} ${place.y - size + 12}l-1.500 -9l5 4l4.500 -6l4.500 6l5 -4l-1.500 9z`,
     });

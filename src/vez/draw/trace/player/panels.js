@@ -27,9 +27,9 @@ function nowPanel(data) {
         continue;
       }
       if (event.e === "viewed") continue; // it is seen, and the status says it in words
-      const receivers = [data.ids[event.to]]; // one line for a message to many
+      const receivers = [data.names[event.to]]; // one line for a message to many
       while (event.e === "sent" && index < moment.last && alike(event, data.events[index + 1])) {
-        receivers.push(data.ids[data.events[++index].to]);
+        receivers.push(data.names[data.events[++index].to]);
       }
       const bad = event.e === "lost" || event.e === "crashed" || (event.e === "wrote" && !event.accepted);
       box.append(make("p", bad ? "fault" : shown ? "then" : "first", sentence(data, event, receivers)));
@@ -44,7 +44,7 @@ function alike(event, other) {
 
 function processPanel(data) {
   const box = document.getElementById("processes");
-  const cards = data.ids.map((id, column) => {
+  const cards = data.names.map((id, column) => {
     const card = make("div", "process");
     const state = make("span", "state"), status = make("span", "status"), leader = make("span", "leader");
     card.append(make("span", "id", id), state, leader, status);
@@ -77,9 +77,9 @@ function verdictPanel(data, jump) {
     const card = make(jumps ? "button" : "div", "verdict");
     card.dataset.status = verdict.status;
     const head = make("span", "verdict-head");
-    head.append(make("span", "verdict-name", verdict.name.replaceAll("_", " ")), make("span", "verdict-words", verdict.words));
+    head.append(make("span", "verdict-name", verdict.title[LANGUAGE]), make("span", "verdict-words", verdict.words[LANGUAGE]));
     if (!verdict.promised) head.append(make("span", "verdict-words", words.notPromised));
-    card.append(head, make("span", "evidence", verdict.evidence));
+    card.append(head, make("span", "evidence", verdict.evidence[LANGUAGE]));
     if (jumps) {
       card.type = "button";
       card.title = words.jump;
@@ -95,10 +95,11 @@ function verdictPanel(data, jump) {
 }
 
 function headline(data) {
-  document.getElementById("title").textContent = data.algorithm;
+  const title = data.title[LANGUAGE];
+  document.getElementById("title").textContent = title || data.algorithm;
   const meta = document.getElementById("meta");
-  meta.textContent = fill(words.meta, {
-    processes: data.ids.length, messages: data.messages, topology: data.topology, seed: data.seed,
+  meta.textContent = (title ? `${data.algorithm} · ` : "") + fill(words.meta, {
+    processes: data.ids.length, messages: data.messages, topology: data.topology[LANGUAGE], seed: data.seed,
   });
   for (const what of data.leftOut) meta.append(make("strong", "left-out", fill(words.notDrawn, { what })));
   for (const element of document.querySelectorAll("[data-string]")) {

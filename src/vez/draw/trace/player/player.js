@@ -140,7 +140,7 @@ for (const verdict of data.verdicts) {
   if (verdict.at === null) continue;
   const mark = make("i");
   mark.style.left = 100 * share(verdict.at) + "%";
-  mark.title = verdict.name;
+  mark.title = verdict.title[LANGUAGE];
   byId("marks").append(mark);
 }
 

@@ -45,7 +45,7 @@ function spaceTimeView(data, scale) {
   svg.append(veil, line, dots);
 
   heads.style.width = width + "px";
-  const badges = data.ids.map((id, column) => {
+  const badges = data.names.map((id, column) => {
     const badge = document.createElement("div");
     badge.className = "head";
     badge.style.left = data.places.xs[column] + "px";

@@ -59,6 +59,6 @@ function sentence(data, event, receivers) {
   else if (kind === "elected" && event.leader === undefined) kind = "no_leader";
   else if (kind === "withdrew" && event.retracted) kind = "retracted";
   else if (kind === "elected") kind = (event.self ? "leads" : "elected") + (event.term !== "0" ? "_term" : "");
-  const values = { ...event, p: data.ids[event.p], from: data.ids[event.from], to: receivers.join(", ") };
+  const values = { ...event, p: data.names[event.p], from: data.names[event.from], to: receivers.join(", ") };
   return fill(words.event[kind] ?? kind, values);
 }

@@ -48,7 +48,7 @@ const STRINGS = {
     clock: "{ms} ms · passo {step} de {steps}",
     beginning: "Nada aconteceu ainda. Aperte espaço para tocar, ou → para um passo.",
     notDrawn: "Não desenhado: {what}.",
-    broken: "{count} violada(s)", allHold: "nada violado", notPromised: "não prometida", jump: "Mostrar o momento",
+    broken: "violadas: {count}", allHold: "nada violado", notPromised: "não prometida", jump: "Mostrar o momento",
     event: {
       wanted: "{p} quer entrar", withdrew: "{p} deixa de esperar; o pedido fica", retracted: "{p} retira o pedido",
       no_leader: "{p} não conhece líder agora", asked: "pede-se a {p} uma eleição",
