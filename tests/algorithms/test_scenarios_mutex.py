@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from vez.algorithms import find
+from vez.core import Assumption, Property
 from vez.core.trace import Sent, Status
 from vez.properties import History
-from vez.sim.scenario import load
+from vez.sim.scenario import Nemesis, Scenario, load
 from vez.study.report import Report, run_and_report
+from vez.study.sweep import sweep
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
@@ -108,3 +110,11 @@ def test_maekawa_fair_asks_a_vote_back() -> None:
     assert [process for process, _, _ in stays(found)] == [2, 1, 3]
     returned = [event for event in found.trace if isinstance(event, Sent) and event.kind == "Relinquish"]
     assert [(event.process, event.to) for event in returned] == [(3, 3)]
+
+
+def test_a_participant_that_crashes_with_permissions_may_stop_quorum_retry() -> None:
+    """So it assumes that nobody crashes; before, it promised to be free of deadlocks with crashes too."""
+    result = sweep(Scenario(algorithm="quorum-retry", n=3, nemesis=Nemesis(crashes=1)), 10, jobs=1)
+    (stuck,) = [tally for tally in result.tallies if tally.name == Property.DEADLOCK_FREEDOM]
+    assert stuck.broken
+    assert Assumption.NO_CRASHES in find("quorum-retry").assumes

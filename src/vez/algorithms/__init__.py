@@ -1,8 +1,8 @@
 """The catalogue: every algorithm by its name on the command line.
 
-An algorithm is one file of event handlers that imports only `vez.core`; `elected-coordinator`, which contains an
-election of the catalogue, is a folder. To add an algorithm, write the file and list its class here. Every command, page
-and test finds it through `ALGORITHMS`.
+An algorithm is one file of event handlers that imports only `vez.core`. Four elections share `election/successive.py`,
+and `elected-coordinator`, which contains an election of the catalogue, is a folder. To add an algorithm, write the file
+and list its class here. Every command, page and test finds it through `ALGORITHMS`.
 """
 
 from __future__ import annotations

@@ -7,13 +7,14 @@ what the mistake needs. Imports `vez.algorithms`, `vez.core` and `vez.sim`.
 
 from __future__ import annotations
 
+from vez.core import Process
 from vez.errors import UnknownName
-from vez.zoo import coordinators, elections, lamport, maekawa, ricart_agrawala, ring_elections, tokens
+from vez.zoo import coordinators, elections, lamport, maekawa, ricart_agrawala, ring_elections, texts, tokens
 from vez.zoo.specimen import PREFIX, Specimen
 
 ZOO: dict[str, Specimen] = {
     specimen.name: specimen
-    for family in (coordinators, tokens, lamport, ricart_agrawala, maekawa, ring_elections, elections)
+    for family in (coordinators, tokens, lamport, ricart_agrawala, maekawa, ring_elections, elections, texts)
     for specimen in family.SPECIMENS
 }
 
@@ -26,4 +27,10 @@ def find_specimen(name: str) -> Specimen:
         raise UnknownName("specimen", name, ZOO) from None
 
 
-__all__ = ["PREFIX", "ZOO", "Specimen", "find_specimen"]
+def find_algorithm(name: str) -> type[Process]:
+    """Return the algorithm of that name: a specimen, or a version of the texts that is right and costs more."""
+    costly = texts.COSTLY.get(name.removeprefix(PREFIX))
+    return costly or find_specimen(name).algorithm
+
+
+__all__ = ["PREFIX", "ZOO", "Specimen", "find_algorithm", "find_specimen"]

@@ -95,7 +95,7 @@ class Pruner(YoYo):
         doubled = {value.sender for value in self.values if names.count(value.least) > 1}
         self.values = tuple(value for value in self.values if value.sender not in doubled)
         for peer in sorted(doubled):
-            io.send(peer, Up(True, True, self.round))
+            io.send(peer, Up(True, True, self.round, self.stage or ()))
         if self.values or not doubled:
             super()._answer(io)
         else:

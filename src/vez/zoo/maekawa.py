@@ -117,6 +117,7 @@ SPECIMENS = (
         algorithm=CakeAndEat,
         honest=MaekawaFair,
         breaks=Property.EXCLUSION,
+        states=1_000_000,
         teaches="A vote that was given back no longer counts.",
         answer=(
             "The process sends the Relinquish but keeps the vote in `votes`. When the missing votes arrive it enters "
@@ -128,6 +129,7 @@ SPECIMENS = (
         algorithm=Untold,
         honest=MaekawaFair,
         breaks=Property.DEADLOCK_FREEDOM,
+        states=1_000_000,
         teaches="The deadlock that was in the published algorithm.",
         answer=(
             "A request was first in a voter's queue and older than the one with the vote, so it was not told that it "

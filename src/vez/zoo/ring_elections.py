@@ -21,9 +21,10 @@ class StrawPoll(RingCollect):
     wrong = "a process decides by the first list that it receives, which may lack identifiers"
 
     def on_collect(self, message: ring_collect.Collect, sender: int, io: Io) -> None:
-        self._decide(min((*message.names, io.me)), io)
+        self.taking_part = self.leader is None
+        self._announce(min((*message.names, io.me)), message.stage, io)
         if message.names[0] != io.me:
-            io.send(io.right, ring_collect.Collect((*message.names, io.me)))
+            io.send(io.right, ring_collect.Collect((*message.names, io.me), message.stage))
 
 
 class LostCandidacy(ChangRoberts):
@@ -45,8 +46,9 @@ class OutOfStep(Franklin):
     wrong = "a message of a later round is taken for one of this round"
 
     def on_candidate(self, message: franklin.Candidate, sender: int, io: Io) -> None:
+        this_round = min(message.round, self.round or 1)
         super().on_candidate(
-            franklin.Candidate(message.candidate, min(message.round, self.round or 1), message.rightward), sender, io
+            franklin.Candidate(message.candidate, this_round, message.rightward, message.stage), sender, io
         )
 
 
@@ -60,8 +62,8 @@ class HalfWay(Tournament):
         super().on_reply(message, sender, io)
         if self.state == tournament.CANDIDATE and 2 << self.phase > len(io.peers):
             self.state = tournament.LEADER
-            io.elected(io.me)
-            io.send(io.right, tournament.Elected(io.me))
+            self._decide(io.me, io)
+            io.send(self._right(io), tournament.Elected(io.me, message.stage))
 
 
 class Keepsake(DolevKlaweRodeh):

@@ -26,6 +26,8 @@ class Specimen(msgspec.Struct, frozen=True, kw_only=True):
     answer: str
     """The mistake, how it leads to the failure, and the fix."""
     world: Scenario
+    states: int = 100_000
+    """States that the checker explores to find a smaller run, about a second; more where that many do not decide it."""
 
     @property
     def name(self) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 from vez.core.trace import Elected, Sent, Status, Suspected, Trace
 from vez.properties import History
 from vez.sim.scenario import load
-from vez.study import load_algorithm
+from vez.study.load import load_algorithm
 from vez.study.report import run_and_report
 
 FOLDER = Path(__file__).parents[3] / "scenarios"

@@ -66,3 +66,16 @@ def test_the_default_graph_is_a_grid(elect: Elections, unkept: Unkept) -> None:
     run = elect("yoyo", n=9)
     assert not unkept(run)
     assert trace_of(run).header.topology == "grid"
+
+
+@pytest.mark.parametrize("broken", [(1, 2), (2, 3), (3, 4)])
+def test_without_one_channel_a_redundant_network_has_one_leader(elect: Elections, broken: Edge) -> None:
+    """A ring has two ways between any two processes, so one channel may be missing; a line has one."""
+
+    def leaders(edges: tuple[Edge, ...]) -> set[int]:
+        run = elect("yoyo", n=4, edges=tuple(channel for channel in edges if channel != broken))
+        return {leader for leader, _ in run.leaders.values()}
+
+    line = ((1, 2), (2, 3), (3, 4))
+    assert leaders((*line, (1, 4))) == {1}
+    assert leaders(line) == {1, broken[1]}

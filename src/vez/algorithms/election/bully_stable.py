@@ -59,8 +59,8 @@ class BullyStable(core.Election):
     )
     guarantees = (Property.UNIQUENESS, Property.TERMINATION, Property.AGREEMENT, Property.STABILITY)
 
-    answer_ms: Parameter[float] = 4.0  # longer than an Election and its Answer take
-    coordinator_ms: Parameter[float] = 8.0  # longer than the answerer's own wait and its announcement
+    answer_ms: Parameter[float] = 6.0  # longer than an Election and its Answer take
+    coordinator_ms: Parameter[float] = 12.0  # longer than the answerer's own wait and its announcement
     state: str = FOLLOWER
     birth: int = 0  # larger than that of every process that was up when we came back; 0 before a crash
     leader: int | None = None
@@ -168,7 +168,8 @@ class BullyStable(core.Election):
         io.cancel_timer("coordinator")
 
     def longest_delay_ms(self) -> float:
-        return self.answer_ms / 2
+        """A third, not a half: a last answer must not arrive at the very moment at which the timer runs out."""
+        return self.answer_ms / 3
 
     def status(self) -> str:
         return f"{self.state}, born {self.birth}" if self.birth else self.state

@@ -10,10 +10,11 @@ Guarantees:  uniqueness, termination, agreement; the largest live identifier lea
 Messages:    All start: n·H_n on average, 2n-1 at best, n(n+1)/2 at worst, then n to announce. One starter: at most
              3N-1 with the announcement.
 Deviations:  In Camargos, Coordenação, a process that is not a candidate drops a smaller identifier, so a single small
-             candidate elects nobody; here it replaces the identifier by its own, as in the paper. Processes may crash:
-             dead neighbours are skipped (early version). A crash may lose a message, so a process that learns of a
-             crash sends again what it passed on, and what it announced to the dead neighbour. Messages about a dead
-             candidate are dropped, and so is an announcement of a leader larger than one announced later.
+             candidate elects nobody (`vez zoo drops-smaller`); here it replaces the identifier by its own, as in the
+             paper, and once only (the early version replaces always: `zoo:always-replaces`). Processes may crash: dead
+             neighbours are skipped (early version). A crash may lose a message, so a process that learns of a crash
+             sends again what it passed on, and what it announced to the dead neighbour. Messages about a dead candidate
+             are dropped, and so is an announcement of a leader larger than one announced later.
 """
 
 from __future__ import annotations

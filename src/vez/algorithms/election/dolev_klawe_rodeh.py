@@ -1,4 +1,4 @@
-"""Franklin's rounds on a ring of one direction: identifiers move on, so that each can be compared with both neighbours.
+"""One election, by Franklin's rounds on a ring of one direction: identifiers move on until each meets two others.
 
 Idea:        An active process sends the identifier that it holds, and passes on the first one that it receives. It then
              knows the identifiers of the two nearest active processes on its left, and decides for the nearer one: if
@@ -9,7 +9,7 @@ Assumptions: unique identifiers; reliable FIFO channels; nobody crashes.
 Guarantees:  uniqueness, termination, agreement; the largest identifier leads.
 Messages:    2n a phase while several are active, n for the last one: at most 2n⌊log₂ n⌋ + n. Then n to announce.
 Deviations:  The process whose identifier wins leads, not the process that holds it at the end. A process that was not
-             asked joins when the first message arrives. There is one election only.
+             asked joins when the first message arrives.
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ class DolevKlaweRodeh(core.Election):
     assumes = (Assumption.UNIQUE_IDS, Assumption.RELIABLE, Assumption.FIFO, Assumption.NO_CRASHES)
     guarantees = (Property.UNIQUENESS, Property.TERMINATION, Property.AGREEMENT, Property.VALIDITY)
     best_wins = True
+    one_election = True
 
     state: str = IDLE
     held: int = 0  # the identifier for which this process stands; different for all active processes

@@ -6,19 +6,20 @@ Idea:        Active processes send their identifiers in both directions, and pas
              the only one left, and leads.
 Source:      Camargos, Coordenação, "Algoritmos em Anéis"; GBC074 slides, "Algoritmo de Franklin"; Franklin, CACM 25(5),
              1982.
-Assumptions: unique identifiers; reliable channels; nobody crashes.
-Guarantees:  uniqueness, termination, agreement; the largest identifier leads.
+Assumptions: unique identifiers; reliable channels; a perfect detector notices crashes.
+Guarantees:  uniqueness, termination, agreement; the largest live identifier leads.
 Messages:    2n a round, and at most one of two neighbouring active processes survives it: at most 2n(⌊log₂ n⌋+1) with
              the final lap, at least 4n (n ≥ 3). Then n to announce.
-Deviations:  Messages carry their round, so channels need not be FIFO. In Camargos, a loser sends -p; nothing needs it,
-             so it is left out. A process that was not asked joins when the first message arrives. There is one election
-             only.
+Deviations:  Messages carry their round, so channels need not be FIFO. In Camargos, a loser sends -p: right all the
+             same, with three to four times the messages (`zoo:franklin-minus`), so it is left out. A process that was
+             not asked joins when the first message arrives. When a process dies, the rounds begin again without it
+             (`successive`).
 """
 
 from __future__ import annotations
 
-from vez import core
-from vez.core import Assumption, BidirectionalRing, Io, Message, Property, View
+from vez.algorithms.election.successive import Stage, Successive
+from vez.core import BidirectionalRing, Io, Message, View
 
 
 class Candidate(Message):
@@ -27,21 +28,21 @@ class Candidate(Message):
     candidate: int
     round: int
     rightward: bool
+    stage: Stage = ()
 
 
 class Elected(Message):
     """The last active process leads."""
 
     leader: int
+    stage: Stage = ()
 
 
-class Franklin(core.Election):
+class Franklin(Successive):
     """Rounds in a ring of two directions."""
 
     name = "franklin"
     topology = BidirectionalRing
-    assumes = (Assumption.UNIQUE_IDS, Assumption.RELIABLE, Assumption.NO_CRASHES)
-    guarantees = (Property.UNIQUENESS, Property.TERMINATION, Property.AGREEMENT, Property.VALIDITY)
     best_wins = True
 
     active: bool = True
@@ -49,16 +50,16 @@ class Franklin(core.Election):
     from_left: int | None = None  # received in this round
     from_right: int | None = None
     early: tuple[Candidate, ...] = ()  # messages of later rounds, from neighbours that are ahead; empty when passive
-    leader: int | None = None
 
-    def on_elect(self, io: Io) -> None:
-        if not self.round:
-            self._next_round(io)
+    def _stand(self, io: Io) -> None:
+        self._next_round(io)
 
     def on_candidate(self, message: Candidate, sender: int, io: Io) -> None:
-        if not self.round:
-            self._next_round(io)
-        if not self.active:
+        if message.stage != self.stage and not self._is_current(message.stage, io):
+            return
+        if not self.active and self.suspected:
+            io.send(self._right(io) if message.rightward else self._left(io), message)
+        elif not self.active:
             io.send(io.right if message.rightward else io.left, message)
         elif message.round > self.round:
             self.early += (message,)
@@ -85,22 +86,24 @@ class Franklin(core.Election):
 
     def _next_round(self, io: Io) -> None:
         self.round += 1
-        io.send(io.right, Candidate(io.me, self.round, True))
-        io.send(io.left, Candidate(io.me, self.round, False))
+        right, left = (self._right(io), self._left(io)) if self.suspected else (io.right, io.left)
+        io.send(right, Candidate(io.me, self.round, True, self.stage or ()))
+        io.send(left, Candidate(io.me, self.round, False, self.stage or ()))
 
     def _become_leader(self, io: Io) -> None:
-        self.leader = io.me
-        io.elected(io.me)
-        io.send(io.right, Elected(io.me))
+        self._decide(io.me, io)
+        io.send(self._right(io), Elected(io.me, self.stage or ()))
 
     def on_elected(self, message: Elected, sender: int, io: Io) -> None:
-        if message.leader != io.me:
-            self.leader = message.leader
-            io.elected(message.leader)
-            io.send(io.right, message)
+        if message.leader != io.me and self._is_current(message.stage, io):
+            self._decide(message.leader, io)
+            io.send(self._right(io), message)
+
+    def _forget(self) -> None:
+        self.active, self.round, self.from_left, self.from_right, self.early = True, 0, None, None, ()
 
     def status(self) -> str:
-        if self.leader is not None:
+        if self.leader is not None and not self.taking_part:
             return f"leader is {self.leader}"
         if not self.round:
             return ""

@@ -1,4 +1,4 @@
-"""Identical processes on a ring of known size elect by chance: the cure for `ring-anonymous`.
+"""One election of identical processes on a ring of known size, by chance: the cure for `ring-anonymous`.
 
 Idea:        Every active process draws a name for the round and sends it round the ring. A larger (round, name) makes
              an active process passive, a smaller one is dropped. A process that receives its own name from another
@@ -38,6 +38,7 @@ class ItaiRodeh(Election):
 
     name = "itai-rodeh"
     topology = Ring
+    one_election = True
     assumes = (Assumption.RELIABLE, Assumption.NO_CRASHES)
     symmetry = "rotation"
     guarantees = (Property.UNIQUENESS, Property.TERMINATION, Property.VALIDITY)
@@ -47,6 +48,9 @@ class ItaiRodeh(Election):
     state: str = IDLE
     round: int = 0
     drawn: int = 0  # the name drawn in this round; meaningful while active
+
+    def objection(self, ids: tuple[int, ...]) -> str:
+        return "size, names: expected 0 or more" if min(self.size, self.names) < 0 else ""
 
     def on_elect(self, io: Io) -> None:
         if self.state == IDLE:

@@ -46,6 +46,7 @@ class Majority(core.Election):
     name = "majority"
     assumes = (Assumption.UNIQUE_IDS, Assumption.STABLE_STORAGE)
     guarantees = (Property.UNIQUENESS, Property.TERMINATION, Property.AGREEMENT)
+    rising_terms = True
 
     heartbeat_ms: Parameter[float] = 5.0
     patience_ms: Parameter[float] = 15.0  # several heartbeats may be late or lost before a follower campaigns
@@ -56,6 +57,14 @@ class Majority(core.Election):
     state: str = FOLLOWER
     votes: frozenset[int] = frozenset()  # who has voted for us in this term; meaningful while CANDIDATE
     leader: int | None = None  # of this term, once known
+
+    def objection(self, ids: tuple[int, ...]) -> str:
+        weighed = [process for process, _ in self.weights]
+        if unknown := sorted({*weighed} - {*ids}):
+            return f"weights: there is no process {unknown[0]}"
+        if len({*weighed}) < len(weighed):
+            return "weights: a process has more than one weight"
+        return "weights: expected 0 or more" if any(weight < 0 for _, weight in self.weights) else ""
 
     def on_start(self, io: Io) -> None:
         self._wait(io)

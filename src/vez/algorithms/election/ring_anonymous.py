@@ -1,9 +1,10 @@
-"""Identical processes on a ring: correct with one candidate, wrong with two.
+"""One election of identical processes on a ring: correct with one candidate, wrong with two.
 
 Idea:        A candidate sends VoteForMe round the ring, and followers pass it on. A candidate that receives a VoteForMe
              takes it for its own, is elected, and sends HabemusLeader round the ring. When that comes back it takes
              office.
-Source:      Camargos, Coordenação, "Algoritmos em Anéis": "Algoritmo do Anel 1"; the impossibility: Angluin, STOC 1980.
+Source:      Camargos, Coordenação, "Algoritmos em Anéis": "Algoritmo do Anel 1"; GBC074 slides, "Algoritmo do Anel 1";
+             the impossibility: Angluin, STOC 1980.
 Assumptions: reliable FIFO channels; nobody crashes. The processes have no identifiers: none is ever read or sent.
 Guarantees:  termination; uniqueness only with one candidate. Two candidates that start together receive the same
              messages, so both take office: without identifiers nothing distinguishes them.
@@ -32,6 +33,7 @@ class RingAnonymous(Election):
 
     name = "ring-anonymous"
     topology = Ring
+    one_election = True
     assumes = (Assumption.RELIABLE, Assumption.FIFO, Assumption.NO_CRASHES)
     symmetry = "rotation"
     guarantees = (Property.UNIQUENESS, Property.TERMINATION)

@@ -6,29 +6,34 @@ Idea:        Every edge points from the smaller to the larger process. A process
              rest, and internal processes pass the answers up. A no turns its edge round, so losers stop being sources.
              What gives no information is pruned: an edge that brought the same value as another, and a sink with one
              edge. A source without edges is the only one left, and leads.
-Source:      Camargos, Coordenação, "Algoritmo do YoYo"; Santoro, Design and Analysis of Distributed Algorithms, 2007,
-             section 3.8.3.
-Assumptions: unique identifiers; a connected graph; reliable channels; nobody crashes.
-Guarantees:  uniqueness, termination, agreement; the smallest identifier leads.
+Source:      Camargos, Coordenação, "Algoritmo do YoYo", and early version (pruning); Santoro, Design and Analysis of
+             Distributed Algorithms, 2007, section 3.8.3.
+Assumptions: unique identifiers; reliable channels; a perfect detector notices crashes; a connected graph, also without
+             those who crashed. Where a crash may cut the graph, no crash at all.
+Guarantees:  uniqueness, termination, agreement; the smallest live identifier leads.
 Messages:    Set-up 2m (m edges), each round at most 2m on the edges that are left, at most ⌈log₂ s⌉ rounds from s
              sources to one and one more to prune the rest. Then at most 2m to announce.
-Deviations:  A process answers no if any process below answered no (in Camargos: if all did). Answers of pruned edges do
-             not count: the edge that is kept answers for the value. A process left without lower edges prunes itself in
-             the same wave. Neighbours suspected before the first round are ignored.
+Deviations:  A process answers no if any process below answered no (in Camargos: if all did, `zoo:some-yes`). Without
+             pruning, as in Camargos, it never ends (`vez zoo no-pruning`). Answers of pruned edges do not count: the
+             edge that is kept answers for the value. A process left without lower edges prunes itself in the same wave.
+             When a process dies, the edges are oriented again without it (`successive`).
 """
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import msgspec
 
-from vez import core
-from vez.core import Assumption, Grid, Io, Message, Property, View
+from vez.algorithms.election.successive import Stage, Successive
+from vez.core import Assumption, Grid, Io, Message, View
 
 
 class Name(Message):
     """Set-up: my identifier."""
 
     name: int
+    stage: Stage = ()
 
 
 class Down(Message):
@@ -36,6 +41,7 @@ class Down(Message):
 
     least: int
     round: int
+    stage: Stage = ()
 
 
 class Up(Message):
@@ -44,12 +50,14 @@ class Up(Message):
     yes: bool
     prune: bool
     round: int
+    stage: Stage = ()
 
 
 class Elected(Message):
     """The last source leads; sent to all by flooding."""
 
     leader: int
+    stage: Stage = ()
 
 
 class Value(msgspec.Struct, frozen=True):
@@ -67,15 +75,13 @@ class Answer(msgspec.Struct, frozen=True):
     prune: bool
 
 
-class YoYo(core.Election):
+class YoYo(Successive):
     """Eliminates sources on a directed acyclic graph."""
 
     name = "yoyo"
     topology = Grid  # unless the scenario gives edges: any connected graph will do
-    assumes = (Assumption.UNIQUE_IDS, Assumption.RELIABLE, Assumption.NO_CRASHES)
-    guarantees = (Property.UNIQUENESS, Property.TERMINATION, Property.AGREEMENT, Property.VALIDITY)
+    assumes: ClassVar[tuple[Assumption, ...]] = (Assumption.UNIQUE_IDS, Assumption.RELIABLE, Assumption.NO_CRASHES)
 
-    awake: bool = False
     round: int = 0  # 0 during the set-up
     unnamed: frozenset[int] = frozenset()  # neighbours whose Name has not arrived
     above: frozenset[int] = frozenset()  # in-neighbours; none: a source
@@ -84,25 +90,16 @@ class YoYo(core.Election):
     answers: tuple[Answer, ...] = ()  # what has come up in this round
     early: tuple[tuple[int, Down | Up], ...] = ()  # messages of later rounds, from neighbours that are ahead
     pruned: frozenset[int] = frozenset()  # neighbours whose edge was dropped, for pictures
-    suspected: frozenset[int] = frozenset()
-    leader: int | None = None
 
-    def on_elect(self, io: Io) -> None:
-        if not self.awake:
-            self._wake(io)
-
-    def _wake(self, io: Io) -> None:
-        self.awake = True
+    def _stand(self, io: Io) -> None:
         self.unnamed = frozenset(io.neighbours) - self.suspected
         for peer in sorted(self.unnamed):
-            io.send(peer, Name(io.me))
+            io.send(peer, Name(io.me, self.stage or ()))
         if not self.unnamed:
             self._next_round(io)
 
     def on_name(self, message: Name, sender: int, io: Io) -> None:
-        if not self.awake:
-            self._wake(io)
-        if sender not in self.unnamed:
+        if not self._is_current(message.stage, io) or sender not in self.unnamed:
             return
         self.unnamed -= {sender}
         if message.name < io.me:
@@ -111,17 +108,6 @@ class YoYo(core.Election):
             self.below |= {sender}
         if not self.unnamed:
             self._next_round(io)
-
-    def on_suspect(self, peer: int, io: Io) -> None:
-        if self.round:
-            return  # too late: the assumption that nobody crashes is broken
-        self.suspected |= {peer}
-        self.above -= {peer}
-        self.below -= {peer}
-        if peer in self.unnamed:
-            self.unnamed -= {peer}
-            if not self.unnamed:
-                self._next_round(io)
 
     def _next_round(self, io: Io) -> None:
         self.round += 1
@@ -139,9 +125,11 @@ class YoYo(core.Election):
 
     def _send_down(self, least: int, io: Io) -> None:
         for peer in sorted(self.below):
-            io.send(peer, Down(least, self.round))
+            io.send(peer, Down(least, self.round, self.stage or ()))
 
     def on_down(self, message: Down, sender: int, io: Io) -> None:
+        if not self._is_current(message.stage, io):
+            return
         if message.round > self.round:
             self.early += ((sender, message),)
             return
@@ -153,6 +141,8 @@ class YoYo(core.Election):
                 self._answer(io)
 
     def on_up(self, message: Up, sender: int, io: Io) -> None:
+        if not self._is_current(message.stage, io):
+            return
         if message.round > self.round:
             self.early += ((sender, message),)
             return
@@ -165,7 +155,7 @@ class YoYo(core.Election):
         was_source = not self.above
         above = {answer.sender for answer in self.answers if not answer.prune and not answer.yes}  # turned round
         below = {answer.sender for answer in self.answers if not answer.prune and answer.yes}
-        all_below_agree = not above
+        all_below_agree = self._passes_yes()
         values = sorted(self.values, key=lambda value: value.sender)
         keepers: dict[int, int] = {}  # for each value the sender whose edge is kept
         for value in values:
@@ -174,7 +164,7 @@ class YoYo(core.Election):
         for value in values:
             yes = all_below_agree and value.least == min(keepers)
             prune = is_useless or value.sender != keepers[value.least]
-            io.send(value.sender, Up(yes, prune, self.round))
+            io.send(value.sender, Up(yes, prune, self.round, self.stage or ()))
             if not prune:
                 (above if yes else below).add(value.sender)
         self.pruned |= (self.above | self.below) - above - below
@@ -184,19 +174,26 @@ class YoYo(core.Election):
         elif was_source:
             self._announce(io.me, io)
 
+    def _passes_yes(self) -> bool:
+        return all(answer.yes or answer.prune for answer in self.answers)
+
     def on_elected(self, message: Elected, sender: int, io: Io) -> None:
-        if self.leader is None:
+        if self._is_current(message.stage, io) and self.taking_part:
             self._announce(message.leader, io, sender)
 
     def _announce(self, leader: int, io: Io, told_by: int | None = None) -> None:
-        self.leader = leader
-        io.elected(leader)
+        self._decide(leader, io)
         for peer in io.neighbours:
             if peer != told_by and peer not in self.suspected:
-                io.send(peer, Elected(leader))
+                io.send(peer, Elected(leader, self.stage or ()))
+
+    def _forget(self) -> None:
+        self.round = 0
+        self.unnamed = self.above = self.below = self.pruned = frozenset()
+        self.values, self.answers, self.early = (), (), ()
 
     def status(self) -> str:
-        if self.leader is not None:
+        if self.leader is not None and not self.taking_part:
             return f"leader is {self.leader}"
         if not self.round:
             return ""

@@ -5,7 +5,9 @@ Idea:        The coordinator (the hub) puts requests into a queue. Whenever the 
 Source:      Camargos, Coordenação, "Coordenador"; Resumos LEIC, "Algoritmo do servidor central"; Coulouris et al.,
              Distributed Systems, section 15.2 (central server).
 Assumptions: reliable channels; nobody crashes.
-Guarantees:  exclusion, no deadlock, no starvation; requests are served in the order of arrival.
+Guarantees:  exclusion, no deadlock, no starvation; requests are served in the order of arrival. A request is placed
+             when it has arrived at the coordinator, and no later request overtakes it then. Before that there is no
+             bound: a slow Request waits while others come and go.
 Messages:    3 per entry: Request, Grant, Release. Client delay 2, synchronization delay 2.
 Deviations:  In Camargos, the coordinator answers a release with a ResponseFree. Nobody waits for it, so it is left out.
              The coordinator does not want in itself, unless a scenario says so; its messages to itself are not counted.
@@ -13,7 +15,7 @@ Deviations:  In Camargos, the coordinator answers a release with a ResponseFree.
 
 from __future__ import annotations
 
-from vez.core import Assumption, Io, Message, Mutex, Property, Star
+from vez.core import Assumption, Io, Message, Mutex, Parameter, Property, Star
 
 
 class Request(Message):
@@ -34,6 +36,7 @@ class Coordinator(Mutex):
     name = "coordinator"
     topology = Star
     assumes = (Assumption.RELIABLE, Assumption.NO_CRASHES)
+    endless_requests = True
     symmetry = "full"
     identifier_fields = ("queue",)
     guarantees = (
@@ -43,9 +46,15 @@ class Coordinator(Mutex):
         Property.BOUNDED_WAITING,
     )
 
+    grant_ms: Parameter[float] = 0.0  # how long the coordinator takes from a free resource to a grant; 0: no time
     coordinates: bool = False
     busy: bool = False  # a grant has not been released yet
     queue: tuple[int, ...] = ()  # waiting processes, in the order of arrival; none twice
+    deciding: bool = False  # the resource is free, and the timer for the next grant runs
+
+    @classmethod
+    def bypass_bound(cls, n: int) -> int:
+        return 0
 
     @classmethod
     def contenders(cls, ids: tuple[int, ...]) -> tuple[int, ...]:
@@ -72,7 +81,20 @@ class Coordinator(Mutex):
         self._grant_next(io)
 
     def _grant_next(self, io: Io) -> None:
-        if not self.busy and self.queue:
+        if self.busy or self.deciding or not self.queue:
+            return
+        if self.grant_ms:
+            self.deciding = True
+            io.set_timer("grant", self.grant_ms)
+        else:
+            self._grant(io)
+
+    def on_timer_grant(self, io: Io) -> None:
+        self.deciding = False
+        self._grant(io)
+
+    def _grant(self, io: Io) -> None:
+        if self.queue:
             first, self.queue = self.queue[0], self.queue[1:]
             self.busy = True
             io.send(first, Grant())

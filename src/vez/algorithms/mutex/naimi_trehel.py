@@ -5,7 +5,9 @@ Idea:        There are two kinds of pointers. `last` leads to the process that a
              gets the token afterwards: the root that receives a request makes the requester its next.
 Source:      Naimi, Trehel and Arnold, JPDC 34(1), 1996.
 Assumptions: reliable channels; nobody crashes.
-Guarantees:  exclusion, no deadlock, no starvation.
+Guarantees:  exclusion, no deadlock, no starvation. Not bounded waiting: a Request is passed on from process to process,
+             and until it and those of all who asked before it have reached their roots, the holder of the token enters
+             as often as it likes. Not the order of requests, for the same reason: it may know of them from the token.
 Messages:    O(log N) per entry on average, at most N: the Requests along the way, and the Token. 0 for a process that
              still has the token. Client delay 0 to N, synchronization delay 1.
 Deviations:  At the start the hub has the token, and all others point to it.
@@ -31,6 +33,7 @@ class NaimiTrehel(Mutex):
 
     name = "naimi-trehel"
     assumes = (Assumption.RELIABLE, Assumption.NO_CRASHES)
+    endless_requests = True
     symmetry = "full"
     identifier_fields = (
         "last",
@@ -41,7 +44,6 @@ class NaimiTrehel(Mutex):
         Property.EXCLUSION,
         Property.DEADLOCK_FREEDOM,
         Property.STARVATION_FREEDOM,
-        Property.BOUNDED_WAITING,
     )
 
     has_token: bool = False

@@ -3,16 +3,18 @@
 Idea:        There are n coordinators, each with a queue as in `coordinator`. A participant asks all of them and enters
              with m permissions. Because m > n/2, two participants inside would share a coordinator. A participant that
              leaves releases all coordinators, even those that have not granted yet: they remove it from their queue.
-Source:      Camargos, Coordenação, "Quórum"; GBC074 slides, "Lidando com falhas - quóruns"; majorities: Thomas, ACM
-             TODS 4(2), 1979.
+Source:      Camargos, Coordenação, "Quórum", and early version; GBC074 slides, "Lidando com falhas - quóruns";
+             majorities: Thomas, ACM TODS 4(2), 1979.
 Assumptions: reliable channels; a coordinator that stopped does not come back, because it would have forgotten whom it
              granted. A minority of the coordinators may stop.
 Guarantees:  exclusion. Not deadlock freedom: each of several participants may hold a few permissions and wait for the
-             rest.
+             rest. Not the order of requests: a slow Request reaches its coordinators after one that was made later.
 Messages:    3n per entry: n Request, n Grant, n Release. Client delay 2, synchronization delay 2.
-Deviations:  Every message carries the number of its request, as the footnote in Camargos suggests. Channels need not be
-             FIFO: a Release that arrives before its Request is remembered until the Request arrives. The first n
-             processes are the coordinators; a scenario may make them want in too (messages to oneself are not counted).
+Deviations:  In the early version any release makes a coordinator free, also one that was not granted (`vez zoo any-
+             release`); here as in the current text. Every message carries the number of its request, as the footnote in
+             Camargos suggests. Channels need not be FIFO: a Release that arrives before its Request is remembered until
+             the Request arrives. The first n processes are the coordinators; a scenario may make them want in too
+             (messages to oneself are not counted).
 """
 
 from __future__ import annotations
@@ -62,6 +64,9 @@ class Quorum(Mutex):
     @classmethod
     def contenders(cls, ids: tuple[int, ...]) -> tuple[int, ...]:
         return ids[COORDINATORS:] or ids
+
+    def objection(self, ids: tuple[int, ...]) -> str:
+        return "coordinators: expected 1 or more; quorum: 0 or more" if self.coordinators < 1 or self.quorum < 0 else ""
 
     def on_start(self, io: Io) -> None:
         self.electorate = tuple(sorted((io.me, *io.peers))[: self.coordinators])

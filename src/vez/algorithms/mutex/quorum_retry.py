@@ -5,8 +5,9 @@ Idea:        A participant that has fewer than m permissions when its patience e
              `quorum`, but no bound on the waiting time remains.
 Source:      Camargos, Coordenação, "Quórum": "Temporizador para quebrar o deadlock?" and "Aborts podem levar a espera
              infinita".
-Assumptions: reliable channels; a coordinator that stopped does not come back.
-Guarantees:  exclusion always; no deadlock, with probability 1.
+Assumptions: reliable channels; nobody crashes. Exclusion needs less: processes may crash if they do not come back.
+Guarantees:  exclusion; no deadlock, with probability 1. Who crashes with permissions keeps them, and then nobody else
+             may get in.
 Messages:    3n per attempt: one attempt without contention, more with it. Client delay 2. Synchronization delay 2 if
              the next participant is queued everywhere, longer if it has backed off.
 Deviations:  Each attempt is a request with its own number. A newer request of a participant ends its older ones, so a
@@ -46,7 +47,7 @@ class QuorumRetry(Mutex):
     """Permission of m out of n coordinators, or back off."""
 
     name = "quorum-retry"
-    assumes = (Assumption.RELIABLE, Assumption.NO_RECOVERY)
+    assumes = (Assumption.RELIABLE, Assumption.NO_CRASHES)
     guarantees = (Property.EXCLUSION, Property.DEADLOCK_FREEDOM)
 
     coordinators: Parameter[int] = COORDINATORS  # n; the first n processes coordinate
@@ -67,6 +68,9 @@ class QuorumRetry(Mutex):
     @classmethod
     def contenders(cls, ids: tuple[int, ...]) -> tuple[int, ...]:
         return ids[COORDINATORS:] or ids
+
+    def objection(self, ids: tuple[int, ...]) -> str:
+        return "coordinators: expected 1 or more; quorum: 0 or more" if self.coordinators < 1 or self.quorum < 0 else ""
 
     def on_start(self, io: Io) -> None:
         self.members = tuple(sorted((io.me, *io.peers)))

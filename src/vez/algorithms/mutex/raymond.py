@@ -5,7 +5,9 @@ Idea:        The processes form a tree. Each knows which neighbour leads to the 
              requests, and the pointers turn to follow it.
 Source:      Raymond, ACM TOCS 7(1), 1989.
 Assumptions: reliable channels; nobody crashes.
-Guarantees:  exclusion, no deadlock, no starvation.
+Guarantees:  exclusion, no deadlock, no starvation. Not bounded waiting: when a process sends the token on and still has
+             waiters, the Request that asks for it again may be slow. Until it arrives, the new holder enters as often
+             as it likes. Not the order of requests, for the same reason: it may know of the waiters from the token.
 Messages:    0 per entry for a process that has the token, at most twice the diameter of the tree for a single request,
              about 4 when everybody always wants in. Client delay 0 to twice the diameter, synchronization delay 1 to
              the diameter.
@@ -33,11 +35,11 @@ class Raymond(Mutex):
 
     name = "raymond"
     assumes = (Assumption.RELIABLE, Assumption.NO_CRASHES)
+    endless_requests = True
     guarantees = (
         Property.EXCLUSION,
         Property.DEADLOCK_FREEDOM,
         Property.STARVATION_FREEDOM,
-        Property.BOUNDED_WAITING,
     )
 
     arity: Parameter[int] = 2
@@ -45,6 +47,9 @@ class Raymond(Mutex):
     asked: bool = False  # a Request to the holder has not been answered by the token
     inside: bool = False
     queue: tuple[int, ...] = ()  # neighbours that asked, and perhaps this process, in the order of asking; none twice
+
+    def objection(self, ids: tuple[int, ...]) -> str:
+        return f"arity: expected 1 or more children, found {self.arity}" if self.arity < 1 else ""
 
     def on_start(self, io: Io) -> None:
         members = sorted((io.me, *io.peers))

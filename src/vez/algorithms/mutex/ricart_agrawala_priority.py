@@ -31,6 +31,7 @@ class RicartAgrawalaPriority(Mutex):
     name = "ricart-agrawala-priority"
     wrong = "a process that waits consents to one of higher priority that had already consented to it"
     assumes = (Assumption.RELIABLE, Assumption.NO_CRASHES)
+    endless_requests = True
     guarantees = (
         Property.EXCLUSION,
         Property.DEADLOCK_FREEDOM,
@@ -65,6 +66,10 @@ class RicartAgrawalaPriority(Mutex):
         waiting, self.deferred = sorted(self.deferred), frozenset()
         for process in waiting:
             io.send(process, Reply())
+
+    @classmethod
+    def bypass_bound(cls, n: int) -> int:
+        return 0
 
     def status(self) -> str:
         return self.state

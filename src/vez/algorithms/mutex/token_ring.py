@@ -4,7 +4,8 @@ Idea:        One token travels round a ring for ever. A process that wants in ke
              leaves. All others pass it on at once.
 Source:      Camargos, Coordenação, "Anel"; Resumos LEIC, "Algoritmo baseado em anel"; Le Lann, IFIP Congress 1977.
 Assumptions: reliable channels; nobody crashes.
-Guarantees:  exclusion, no deadlock, no starvation: nobody enters twice while another process waits.
+Guarantees:  exclusion, no deadlock, no starvation: nobody enters twice while another process waits. A request is
+             placed at once, and at most N-1 later ones overtake it: the token passes each other process once.
 Messages:    1 to infinity per entry, because the token moves even when nobody wants in. Client delay 0 to N,
              synchronization delay 1 to N.
 Deviations:  none.
@@ -25,6 +26,7 @@ class TokenRing(Mutex):
     name = "token-ring"
     topology = Ring
     assumes = (Assumption.RELIABLE, Assumption.NO_CRASHES)
+    endless_requests = True
     symmetry = "rotation"
     guarantees = (
         Property.EXCLUSION,
@@ -34,6 +36,10 @@ class TokenRing(Mutex):
     )
 
     wanting: bool = False
+
+    @classmethod
+    def bypass_bound(cls, n: int) -> int:
+        return n - 1
 
     def on_start(self, io: Io) -> None:
         if io.me == io.hub:

@@ -19,6 +19,7 @@ from __future__ import annotations
 from vez.algorithms.mutex.elected_coordinator.coordinator import TERM_STEP, Coordinator
 from vez.algorithms.mutex.elected_coordinator.voter import ELECTIONS
 from vez.core import Assumption, Io, Property
+from vez.core.inside import build
 
 __all__ = ["ELECTIONS", "TERM_STEP", "ElectedCoordinator"]
 
@@ -65,6 +66,11 @@ class ElectedCoordinator(Coordinator):
         self.suspected -= {peer}
         self._vote(io, "on_trust", peer)
         self._ask_again(peer, io)
+
+    def longest_delay_ms(self) -> float:
+        """What the takeover tolerates (an Inquiry and its answer), or the election inside, if that is less."""
+        tolerated, inside = self.takeover_ms / 3, build(ELECTIONS[self.election], self.votes, self.ballots)
+        return min(tolerated, inside.longest_delay_ms() or tolerated)
 
     def status(self) -> str:
         if self.ruling:
