@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from vez.check.model.clock import FinerTick
 from vez.check.model.semantics import Model, State
 
 
@@ -18,6 +19,14 @@ class Naive(NamedTuple):
 
 
 def explore(model: Model) -> Naive:
+    while True:
+        try:
+            return _explore(model)
+        except FinerTick:
+            continue  # the clock's tick is finer now
+
+
+def _explore(model: Model) -> Naive:
     frontier = model.initial()
     seen = set(frontier)
     transitions = depth = ends = 0

@@ -11,12 +11,12 @@ import pytest
 from vez.algorithms import find
 from vez.check import Budget, Configuration, check
 from vez.check.threads.interleavings import explore
-from vez.core import Io, Message, Mutex, Property
+from vez.core import Election, Io, Message, Mutex, Property
 from vez.core.assumptions import Assumption
 from vez.errors import Misuse, NotDeterministic
 from vez.properties import Status
 from vez.sim.scenario import Scenario
-from vez.threads import Lock, Operation, Program, acquire
+from vez.threads import Lock, Operation, Program, acquire, read, write
 
 
 class Ball(Message):
@@ -42,22 +42,6 @@ class Juggler(Mutex):
 
     def on_timer_go(self, io: Io) -> None:
         io.enter()
-
-    def on_done(self, io: Io) -> None:
-        pass
-
-
-class Intruder(Mutex):
-    """Is in before it was asked."""
-
-    name = "intruder"
-    guarantees = (Property.EXCLUSION,)
-
-    def on_start(self, io: Io) -> None:
-        io.enter()
-
-    def on_want(self, io: Io) -> None:
-        pass
 
     def on_done(self, io: Io) -> None:
         pass
@@ -108,11 +92,6 @@ def test_messages_that_never_stop_while_a_timer_runs_leave_everything_undecided(
     assert "--timeouts" in report.verdicts[0].evidence
     report = check(Configuration(Scenario(algorithm="juggler", n=2), Juggler, timeouts=True))
     assert {str(v.name): v.status for v in report.verdicts}["exclusion"] is Status.BROKEN
-
-
-def test_a_rule_that_is_broken_at_the_start_is_told() -> None:
-    report = check(Configuration(Scenario(algorithm="intruder", n=2), Intruder), ("exclusion",))
-    assert report.bugs == tuple(f"process {n} called io.enter() but does not want in" for n in (1, 2))
 
 
 def test_a_symmetry_that_is_not_there_is_named() -> None:
@@ -243,6 +222,67 @@ def test_what_was_not_exercised_is_said() -> None:
     exclusion, starvation = report.verdicts
     assert "nobody ever got in: this says nothing" in exclusion.evidence
     assert starvation.status is Status.BROKEN
-    complete = check(Configuration(Scenario(algorithm="coordinator", n=2), find("coordinator")))
+    slow = Scenario(algorithm="coordinator", n=2, parameters={"grant_ms": 1})  # so that its timer runs too
+    complete = check(Configuration(slow, find("coordinator")))
     assert complete.never_ran == ()
     assert all("says nothing" not in verdict.evidence for verdict in complete.verdicts)
+
+
+def test_a_promise_that_is_judged_only_on_request_is_named() -> None:
+    scenario = Scenario(algorithm="token-ring", n=3)
+    assert check(Configuration(scenario, find("token-ring"))).on_request == ("bounded_waiting",)
+    assert check(Configuration(scenario, find("token-ring")), ("exclusion",)).on_request == ()
+    assert check(Configuration(scenario.but(algorithm="raymond"), find("raymond"))).on_request == ()
+
+
+TURNS = [0]
+
+
+def _by_chance() -> Generator[Operation, Any, None]:
+    if random.random() < 0.5:
+        yield write("a", 1)
+    yield read("a")
+
+
+def _by_a_global() -> Generator[Operation, Any, None]:
+    TURNS[0] += 1
+    yield write("a", TURNS[0] % 2)
+
+
+@pytest.mark.parametrize("body", [_by_chance, _by_a_global])
+def test_a_thread_that_reads_more_than_its_results_is_refused(body: Any) -> None:
+    program = Program({"a": 0}, {"T1": body, "T2": body}, claim="a is 1", at_end=lambda memory: memory["a"] == 1)
+    with pytest.raises(NotDeterministic, match=r"thread T\d, given the same results, wanted to (write|read|end)"):
+        explore(program)
+
+
+def test_tokens_that_nobody_gives_fence_nothing_off() -> None:
+    evidence = {}
+    for name in ("token-ring", "coordinator-lease"):
+        report = check(Configuration(Scenario(algorithm=name, n=2), find(name)), ("fenced_exclusion",))
+        evidence[name] = report.verdicts[0].evidence
+    assert "no stay carries a token: this says nothing" in evidence["token-ring"]
+    assert "says nothing" not in evidence["coordinator-lease"]
+
+
+class Brief(Election):
+    """Leads within its handler only."""
+
+    name = "brief"
+
+    def on_elect(self, io: Io) -> None:
+        io.elected(io.me)
+        io.elected(None)
+
+
+def test_a_reign_that_ends_within_a_handler_was_a_reign() -> None:
+    report = check(Configuration(Scenario(algorithm="brief", n=2), Brief), ("uniqueness",))
+    assert "says nothing" not in report.verdicts[0].evidence
+
+
+def test_fairness_names_only_steps_that_there_are() -> None:
+    """Nobody crashes, so the detector of `bully` has nothing to report."""
+    scenario, bully = Scenario(algorithm="bully", n=2), find("bully")
+    reports = [check(Configuration(scenario, bully, budget=Budget(crashes=n)), ("termination",)) for n in (0, 1)]
+    assert ["the detector reports crashes" in map(str, report.fairness) for report in reports] == [False, True]
+    assert all("the detector reports recoveries" not in map(str, report.fairness) for report in reports)

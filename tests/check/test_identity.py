@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from enum import Enum
+from typing import NamedTuple
+
+import msgspec
 import pytest
 
 from vez.check import Configuration, check
@@ -61,6 +65,87 @@ def test_equal_values_of_different_types_have_different_identities(one: object, 
     assert one == other
     assert identity(one) != identity(other)
     assert identity(one) == identity(one)
+
+
+class Ballot(msgspec.Struct, frozen=True):
+    """Compared by its number only."""
+
+    number: int
+    who: int
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ballot) and self.number == other.number
+
+    def __hash__(self) -> int:
+        return hash(self.number)
+
+
+class Pair(NamedTuple):
+    """The same as a tuple."""
+
+    number: int
+    who: int
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Pair) and self.number == other.number
+
+    def __hash__(self) -> int:
+        return hash(self.number)
+
+
+class Colour(Enum):
+    """All members are equal."""
+
+    RED = 1
+    BLUE = 2
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Colour)
+
+    def __hash__(self) -> int:
+        return 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [(Ballot(1, 2), Ballot(1, 3)), (Pair(1, 2), Pair(1, 3)), (Colour.RED, Colour.BLUE)],
+    ids=str,
+)
+def test_what_a_class_of_its_own_calls_equal_is_not_one_value(one: object, other: object) -> None:
+    assert one == other
+    assert identity((0, one)) != identity((0, other))
+    assert identity((0, one)) == identity((0, one))
+
+
+class Latest(Mutex):
+    """The hub remembers whose ballot came first, and lets both in if it was that of process 3."""
+
+    name = "latest"
+    first: Ballot = Ballot(0, 0)
+
+    @classmethod
+    def contenders(cls, ids: tuple[int, ...]) -> tuple[int, ...]:
+        return ids[1:]
+
+    def on_want(self, io: Io) -> None:
+        io.send(io.hub, Ask(0))
+
+    def on_ask(self, message: Ask, sender: int, io: Io) -> None:
+        if not self.first.number:
+            self.first = Ballot(1, sender)
+        elif self.first.who == 3:
+            io.broadcast(Go())
+
+    def on_go(self, message: Go, sender: int, io: Io) -> None:
+        io.enter()
+
+    def on_done(self, io: Io) -> None:
+        pass
+
+
+def test_states_are_not_merged_by_an_equality_that_leaves_a_part_out() -> None:
+    report = check(Configuration(Scenario(algorithm="latest", n=3), Latest), ("exclusion",))
+    assert "exclusion" in report.broken
 
 
 def test_a_message_with_an_equal_value_of_another_type_is_another_message() -> None:

@@ -15,6 +15,7 @@ from vez.check.model.path import Path, Replay
 from vez.check.model.semantics import Model, Step
 from vez.cli.app import run
 from vez.core.assumptions import Property
+from vez.core.process import bypass_bound
 from vez.errors import Misuse
 from vez.properties import Status, judge
 from vez.sim import simulate
@@ -25,6 +26,8 @@ BREAKS = {
     ("suzuki-kasami", Property.REQUEST_ORDER),
     ("elected-coordinator", Property.FENCED_EXCLUSION),
     ("bully-stable", Property.STABILITY),
+    ("ricart-agrawala-priority", Property.BOUNDED_WAITING),
+    ("coordinator-lease", Property.BOUNDED_WAITING),
 }
 """Where chance finds a violation, too."""
 RUNS = 60
@@ -58,6 +61,16 @@ def walk(model: Model, seed: int) -> Path:
             Property.FENCED_EXCLUSION,
         ),
         ("bully-stable", 3, {"crashes": 1, "recoveries": 1, "timeouts": True}, Property.STABILITY),
+        ("ricart-agrawala-priority", 3, {"requests": 3}, Property.BOUNDED_WAITING),
+        ("ricart-agrawala-priority", 3, {"requests": 3, "duplicates": 3, "withdrawals": 2}, Property.BOUNDED_WAITING),
+        (
+            "coordinator-lease",
+            3,
+            {"requests": 3, "crashes": 2, "recoveries": 2, "timeouts": True},
+            Property.BOUNDED_WAITING,
+        ),
+        ("lamport", 2, {"requests": 3, "withdrawals": 2}, Property.BOUNDED_WAITING),
+        ("maekawa-fair", 3, {"requests": 2, "crashes_inside": 2, "recoveries": 2}, Property.BOUNDED_WAITING),
     ],
     ids=str,
 )
@@ -67,8 +80,8 @@ def test_the_observer_and_the_judge_agree_on_every_run(
     asked = configuration(name, n, options)
     seen = set()
     for seed in range(RUNS):
-        observer = Watch((watched,), ids=asked.ids)
-        model = Model(asked, observer, causal=watched is Property.REQUEST_ORDER)
+        observer = Watch((watched,), bypass_bound(asked.algorithm, n), asked.ids)
+        model = Model(asked, observer)
         path = walk(model, seed)
         verdict = judge(Replay(model, path).trace(), only=[watched])[0]
         broken = watched in observer.broken(path.states[-1].observer)

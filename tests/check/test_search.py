@@ -37,9 +37,22 @@ CASES: list[tuple[str, int, dict[str, Any]]] = [
     ("chang-roberts", 3, {}),
     ("chang-roberts", 2, {"crashes": 1, "mistakes": 1}),
     ("chang-roberts", 3, {"crashes": 1, "fifo": True, "elect": (1, 3)}),
-    ("bully", 3, {}),
-    ("bully", 2, {"crashes": 1, "recoveries": 1, "losses": 1}),
-    ("bully", 3, {"crashes": 1, "elect": (1,)}),
+    ("bully", 3, {"elect": (1,)}),
+    ("bully", 3, {"longest_delay_ms": 0}),
+    ("bully", 2, {"crashes": 1, "recoveries": 1}),
+    ("bully", 2, {"losses": 1, "duplicates": 1}),
+    ("bully", 2, {"crashes": 1, "crashes_inside": 1, "recoveries": 1, "longest_delay_ms": 0}),
+    ("coordinator-lease", 2, {"timeouts": True, "crashes_inside": 2, "recoveries": 1, "amnesia": True}),
+    ("chang-roberts", 2, {"crashes_inside": 1, "mistakes": 1, "duplicates": 1}),
+    ("token-ring", 2, {"partitions": 2, "losses": 1}),
+    ("ricart-agrawala", 2, {"requests": 2, "fifo": True, "partitions": 1, "crashes": 1}),
+    ("ricart-agrawala", 3, {"partitions": 1}),
+    ("bully", 2, {"partitions": 1, "crashes_inside": 1, "duplicates": 1}),
+    ("coordinator-lease", 2, {"pauses": 1, "requests": 2}),
+    ("coordinator-lease", 2, {"pauses": 2, "crashes": 1}),
+    ("bully", 2, {"pauses": 1, "partitions": 1}),
+    ("bully", 2, {"pauses": 1, "crashes": 1, "fifo": True}),
+    ("token-ring", 3, {"crashes_inside": 1, "withdrawals": 1, "victims": (1, 2)}),
 ]
 
 
@@ -86,7 +99,7 @@ def test_bounds_cut_the_same_steps_off(name: str, n: int, options: dict[str, Any
 
 
 def test_a_stored_state_unpacks_to_what_was_packed() -> None:
-    chosen = configuration("bully", 2, {"crashes": 1, "recoveries": 1, "losses": 1})
+    chosen = configuration("bully", 2, {"crashes": 1, "recoveries": 1, "longest_delay_ms": 0})
     oracle = Model(chosen)
     expected = {_plain(oracle, state) for state in naive.explore(oracle).all}
     model = Model(chosen)
@@ -116,7 +129,7 @@ def test_a_limit_stops_the_search_and_is_told() -> None:
     chosen = configuration("ricart-agrawala", 3, {})
     search = Search(Model(chosen), limits=Limits(states=1000)).run()
     assert not search.complete
-    assert "--max-states" in search.stopped
+    assert "--max-states" in str(search.stopped)
     assert 1000 <= search.packed.store.count < 2879
 
 

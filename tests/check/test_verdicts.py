@@ -9,7 +9,6 @@ import pytest
 from tests.check.test_search import configuration
 from vez.algorithms import ALGORITHMS, find
 from vez.algorithms.mutex.coordinator import Coordinator
-from vez.algorithms.mutex.token_ring import TokenRing
 from vez.check import Budget, Configuration, Limits, Report, check
 from vez.check.model.configuration import FOREVER
 from vez.core import Io, Message, Mutex, Parameter, Property
@@ -168,27 +167,6 @@ def test_a_search_that_was_cut_short_never_says_that_a_property_holds() -> None:
 def test_stability_is_judged_by_an_observer() -> None:
     report = check(configuration("bully", 2, {"crashes": 1, "recoveries": 1}), ("stability",))
     assert verdicts(report)[Property.STABILITY] is Status.BROKEN
-
-
-@pytest.mark.parametrize(("name", "requests", "worst"), [("coordinator", 2, 2), ("token-ring", 2, 2)])
-def test_the_most_bypasses_of_all_runs_are_counted(name: str, requests: int, worst: int) -> None:
-    """Who asked first may be overtaken on the way to the queue, or stand behind the token; never without end."""
-    report = check(configuration(name, 3, {"requests": requests}), ("bounded_waiting",))
-    assert report.verdicts[0].status is Status.HOLDS
-    assert report.verdicts[0].evidence.startswith(f"at most {worst} bypass")
-
-
-class Hasty(TokenRing):
-    """Promises what a ring cannot keep: that nobody is ever overtaken."""
-
-    name = "hasty-ring"
-    bypass_bound = 0
-
-
-def test_a_promised_number_of_bypasses_is_held_against_all_runs() -> None:
-    report = check(Configuration(Scenario(algorithm="hasty-ring", n=2), Hasty), ("bounded_waiting",))
-    assert report.broken == ("bounded_waiting",)
-    assert "more than the promised 0" in report.verdicts[0].evidence
 
 
 def _edges(name: str) -> tuple[tuple[int, int], ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.exhibits import shown_run
 from vez.check import Budget, Configuration, Limits, check
 from vez.core.trace import (
     Asked,
@@ -19,7 +20,8 @@ from vez.core.trace import (
     Wanted,
 )
 from vez.sim.scenario import Elect, Network, Want
-from vez.study.exhibit import Exhibit, exhibit
+from vez.study.exhibit import Exhibit
+from vez.validate import Answer, validate
 from vez.zoo import ZOO
 
 STEPS = (Asked, Crashed, Delivered, Fired, Left, Lost, Recovered, Suspected, Trusted, Wanted)
@@ -36,7 +38,7 @@ SMALLER = {"untold": 3}
 
 def same_world(shown: Exhibit) -> Configuration:
     """Who took part in the simulator's short run, and as many faults as it had."""
-    run, few = shown.scenario, SMALLER.get(shown.specimen.name)
+    run, few = shown.short.scenario, SMALLER.get(shown.specimen.name)
     if few is not None:
         return Configuration(run.but(n=few, ids=(), want=(), message=(), choice=()), shown.specimen.algorithm)
     ids = shown.report.trace.header.ids
@@ -76,8 +78,10 @@ def steps_of(trace: Trace) -> int:
 
 @pytest.mark.parametrize("name", list(ZOO))
 def test_the_checker_catches_it_by_a_run_no_longer(name: str) -> None:
-    shown = exhibit(ZOO[name])
+    shown = shown_run(name)
     broken = str(shown.specimen.breaks)
     report = check(same_world(shown), (broken,), limits=Limits(2_000_000), first=True, reduce=name in IN_ORDER)
     assert report.broken == (broken,)
-    assert report.counterexamples[broken].steps <= steps_of(shown.report.trace)
+    example = report.counterexamples[broken]
+    assert example.steps <= steps_of(shown.report.trace)
+    assert validate(example.trace, shown.specimen.algorithm).answer is Answer.POSSIBLE

@@ -1,18 +1,21 @@
-"""Compare: one configuration, the checker's opinion and the explorer's, and the first thing in which they differ."""
+"""Compare: one configuration, the checker's opinion and the explorer's, and everything in which they differ."""
 
 from __future__ import annotations
 
-from itertools import pairwise
-from random import Random
+from collections.abc import Iterator
 from typing import NamedTuple
 
+from tests.crosscheck.cases import FAULTS, Case
 from tests.crosscheck.explorer import Explorer, Opinion, TooLarge
-from tests.crosscheck.protocols import PROTOCOLS
+from tests.crosscheck.orbits import count_orbits
+from tests.crosscheck.simulated import violations
+from tests.crosscheck.symmetric import TRUE
 from tests.crosscheck.world import Rules
-from vez.check import Budget, Configuration, Limits, Report, check
-from vez.core.process import Process
-from vez.core.topology import Complete
-from vez.sim.scenario import Network, Scenario
+from vez.check import Configuration, Limits, Report, check
+from vez.core.assumptions import Assumption, Property
+from vez.errors import Misuse
+from vez.properties import Status, judge
+from vez.sim import simulate
 
 MOST = 3_000
 """States of a configuration that is compared; the explorer makes some thousand a second."""
@@ -21,102 +24,137 @@ JUDGED = {
     "mutex": ("exclusion", "deadlock_freedom", "starvation_freedom"),
     "election": ("uniqueness", "termination", "agreement", "validity"),
 }
-FAULTS = ("crashes", "recoveries", "losses", "duplicates", "mistakes")
+SAFETY = ("exclusion", "uniqueness")
 
 
-class Case(NamedTuple):
-    """One configuration, written so that it can be run again."""
+class Both(NamedTuple):
+    """A configuration, and what the two say about it."""
 
-    algorithm: type[Process]
-    n: int
-    edges: tuple[tuple[int, int], ...]  # of a graph; none for the topology of the algorithm
-    fifo: bool
-    requests: int
-    budget: dict[str, int]
-    seed: int
-    amnesia: bool = False
-
-    def configuration(self) -> Configuration:
-        """For the checker."""
-        scenario = Scenario(
-            algorithm=self.algorithm.name,
-            n=self.n,
-            edges=self.edges,
-            parameters={"seed": self.seed},
-            network=Network(fifo=self.fifo),
-        )
-        return Configuration(
-            scenario,
-            self.algorithm,
-            requests=self.requests,
-            budget=Budget(**self.budget),
-            timeouts=True,
-            amnesia=self.amnesia,
-        )
+    configuration: Configuration
+    report: Report
+    explorer: Explorer | None  # None where it has many more states than the checker
+    opinion: Opinion
 
 
-def drawn(number: int) -> Case:
-    """A configuration at random; the number decides it."""
-    chance = Random(f"crosscheck/{number}")
-    algorithm = chance.choice(PROTOCOLS)
-    budget = dict.fromkeys(chance.sample(FAULTS, k=chance.choice((0, 1, 1, 2))), 1)
-    if "recoveries" in budget:
-        budget["crashes"] = 1
-    n = chance.choice((2, 2, 3))
-    on_a_path = algorithm.topology is Complete and chance.random() < 0.3
-    return Case(
-        algorithm=algorithm,
-        n=n,
-        edges=tuple(pairwise(range(1, n + 1))) if on_a_path else (),
-        fifo=chance.random() < 0.5,
-        requests=chance.choice((1, 1, 2)),
-        budget=budget,
-        seed=chance.randrange(1_000_000),
-        amnesia="recoveries" in budget and chance.random() < 0.5,
-    )
-
-
-def fairness(algorithm: type[Process]) -> Case:
-    """Two processes of a protocol whose verdict depends on what fairness means."""
-    return Case(algorithm, n=2, edges=(), fifo=True, requests=1, budget={}, seed=0)
-
-
-def rules_of(configuration: Configuration) -> Rules:
-    """The same configuration, for the explorer."""
+def rules_of(configuration: Configuration, *, timeouts: bool = False) -> Rules:
+    """The same configuration, for the explorer. What concerns time is read from the algorithm, not from the checker."""
+    algorithm = configuration.algorithm
+    parameters = dict(configuration.setup.values[None])
+    keeps = set(algorithm.assumes) - set(configuration.dropped)
+    process = algorithm(**parameters)
+    stay = process.longest_stay_ms() if hasattr(process, "longest_stay_ms") else None
     return Rules(
-        algorithm=configuration.algorithm,
+        algorithm=algorithm,
         topology=configuration.topology,
         fifo=configuration.fifo,
         requests=configuration.requests,
         budget={name: getattr(configuration.budget, name) for name in FAULTS},
-        parameters=dict(configuration.setup.values[None]),
+        parameters=parameters,
         detector=configuration.detector,
         amnesia=configuration.amnesia,
+        timed=Assumption.KNOWN_BOUNDS in keeps and not timeouts,
+        delay_us=round(1000 * (process.longest_delay_ms() or 0)),
+        stay_us=round(1000 * stay) if stay is not None and Assumption.BOUNDED_STAY in keeps else None,
+        drift=float(configuration.clock.drift),
     )
 
 
-def opinions(configuration: Configuration, most: int = MOST) -> tuple[Report, Opinion] | None:
-    """Both, or None where there are too many states."""
+def opinions(configuration: Configuration, most: int = MOST, *, timeouts: bool = False) -> Both | None:
+    """Both, or None where there are too many states: in the checker, and not only a few in the explorer."""
     names = JUDGED[configuration.algorithm.role]
     report = check(configuration, names, limits=Limits(states=most), no_return=False)
-    if report.stopped or report.states > most:
-        return None
+    raised = str(Property.NO_EXCEPTIONS) in report.broken  # no handler of these protocols raises: that is a difference
+    large = (report.stopped and not raised) or report.states > most
     try:
-        return report, Explorer(rules_of(configuration), most).opinion()
+        explorer = Explorer(rules_of(configuration, timeouts=timeouts), most // 10 if large else most)
     except TooLarge:
-        return report, Opinion(most + 1, 0, 0, {}, frozenset())
+        return None if large else Both(configuration, report, None, Opinion(most + 1, 0, 0, {}))
+    return Both(configuration, report, explorer, explorer.opinion())
 
 
-def difference(report: Report, opinion: Opinion) -> str:
-    """What they do not agree on; empty where they do."""
+def difference(both: Both) -> str:
+    """What checker and explorer do not agree on; empty where they do."""
+    report, opinion = both.report, both.opinion
     broken = {str(name) for name in report.broken}
+    undecided = {str(verdict.name) for verdict in report.verdicts if verdict.status is Status.UNDECIDED}
     if report.states != opinion.states:
         return f"states: the checker has {report.states}, the explorer {opinion.states}"
     if (report.depth, report.ends) != (opinion.depth, opinion.ends):
         return f"depth and ends: {(report.depth, report.ends)} and {(opinion.depth, opinion.ends)}"
     if broken != opinion.broken.keys():
         return f"verdicts: the checker breaks {sorted(broken)}, the explorer {sorted(opinion.broken)}"
+    expected = set(JUDGED[both.configuration.algorithm.role]) - broken if opinion.time_stops else set()
+    if undecided != expected:
+        return f"undecided: {sorted(undecided)} in the checker, {sorted(expected)} in the explorer"
     for name, length in opinion.broken.items():
-        if length is not None and report.counterexamples[name].steps != length:
-            return f"the shortest run to {name}: {report.counterexamples[name].steps} and {length} steps"
+        steps = len(report.counterexamples[name].path.steps)
+        if length is not None and steps != length:
+            return f"the shortest run to {name}: {steps} and {length} steps"
     return ""
+
+
+def replays(both: Both) -> Iterator[str]:
+    """The counterexamples that the simulator does not call broken."""
+    for name, example in both.report.counterexamples.items():
+        trace = simulate(example.scenario, both.configuration.algorithm).trace
+        assert trace is not None
+        verdict = judge(trace, only=[name])[0]
+        if verdict.status is not Status.BROKEN:
+            endless = "endless " if example.path.loop is not None else ""
+            yield f"the {endless}run to {name} replays as {verdict.words}"
+
+
+def reductions(case: Case, both: Both) -> Iterator[str]:
+    """What the checker says otherwise with `--reduce` or `--symmetry`, where it does not refuse them."""
+    names = JUDGED[case.algorithm.role]
+    for words in (("reduce",), ("symmetry",), ("reduce", "symmetry")):
+        try:
+            report = check(
+                case.configuration(), names, no_return=False, reduce="reduce" in words, symmetry="symmetry" in words
+            )
+        except Misuse as refusal:
+            if words == ("symmetry",) and case.algorithm in TRUE:
+                yield f"symmetry is refused: {refusal}"
+            continue
+        for verdict in report.verdicts:
+            decided = verdict.status in (Status.HOLDS, Status.BROKEN)
+            if decided and (verdict.status is Status.BROKEN) != (verdict.name in both.report.broken):
+                yield f"{'+'.join(words)}: {verdict.name} {verdict.words}, and not so in the whole graph"
+        if words == ("reduce",) and report.ends != both.report.ends:
+            yield f"reduce: {report.ends} ends, and {both.report.ends} in the whole graph"
+        if words == ("symmetry",):
+            yield from _orbits(report, both)
+
+
+def _orbits(report: Report, both: Both) -> Iterator[str]:
+    orbits = count_orbits(both.explorer.rules, both.explorer.moves) if both.explorer else 0
+    if report.states != orbits:
+        yield f"symmetry: {report.states} states in the checker, {orbits} orbits in the explorer"
+    for name in {*report.counterexamples, *both.report.counterexamples} & set(SAFETY):
+        lengths = [len(one.counterexamples[name].path.steps) for one in (report, both.report)]
+        if lengths[0] != lengths[1]:
+            yield f"symmetry: the shortest run to {name} has {lengths[0]} steps instead of {lengths[1]}"
+
+
+def simulations(case: Case, both: Both, runs: int) -> Iterator[str]:
+    """What breaks in a simulated run within the budget and holds in the checker."""
+    for name, scenario in violations(case, runs).items():
+        if name not in both.report.broken:
+            yield f"a simulated run breaks {name}: {scenario}"
+
+
+def differences(case: Case, runs: int, most: int = MOST) -> list[str] | None:
+    """All that is wrong with a case; None where it has too many states."""
+    both = opinions(case.configuration(), most)
+    return None if both is None else all_differences(case, both, runs)
+
+
+def all_differences(case: Case, both: Both, runs: int) -> list[str]:
+    """All that is wrong with a case that was explored."""
+    differs = difference(both)
+    return [
+        *([differs] if differs else []),
+        *replays(both),
+        *reductions(case, both),
+        *simulations(case, both, runs),
+    ]

@@ -1,15 +1,18 @@
 """Explorer: every reachable world, and verdicts found in the most obvious way.
 
 Breadth-first search over a dict, strongly connected components by repeated reachability within a restricted set (with
-Kosaraju's two passes), weak fairness by its definition. Nothing here is packed, reduced or remembered.
+Kosaraju's two passes), weak fairness by its definition. Nothing here is packed, reduced or remembered. A run in which
+a clock runs and time stops is no run: it shows no property broken, and if fairness allows it, nothing holds either.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from math import gcd
 from typing import NamedTuple
 
-from tests.crosscheck.world import Move, Rules, Semantics, World
+from tests.crosscheck.semantics import Semantics
+from tests.crosscheck.world import FinerTick, Move, Rules, World
 
 Allowed = Callable[[World, Move], bool]
 
@@ -26,7 +29,9 @@ class Opinion(NamedTuple):
     ends: int
     broken: dict[str, int | None]
     """The broken properties; for safety the length of the shortest run, None for liveness."""
-    worlds: frozenset[World]
+    time_stops: bool = False
+    """Some fair run never lets time pass, though a clock runs: what is not broken is undecided."""
+    tick: int = 0
 
 
 class Explorer:
@@ -35,6 +40,14 @@ class Explorer:
     def __init__(self, rules: Rules, most: int = 20_000) -> None:
         self.rules = rules
         self.semantics = Semantics(rules)
+        while True:
+            try:
+                self._explore(most)
+                return
+            except FinerTick as found:
+                self.semantics = Semantics(rules, gcd(self.semantics.tick, found.us))
+
+    def _explore(self, most: int) -> None:
         self.depth: dict[World, int] = {}
         self.moves: dict[World, list[Move]] = {}
         layer = sorted(self.semantics.starts(), key=repr)
@@ -61,7 +74,8 @@ class Explorer:
         for name, stuck in self._bad_ends().items():
             if any(stuck(world) for world in ends) or self._endless(name):
                 broken[name] = None
-        return Opinion(len(self.moves), max(self.depth.values()), len(ends), broken, frozenset(self.moves))
+        depth = max(self.depth.values())
+        return Opinion(len(self.moves), depth, len(ends), broken, self._time_stops(), self.semantics.tick)
 
     # Safety and the ends of runs.
 
@@ -84,18 +98,32 @@ class Explorer:
         if self.rules.algorithm.role == "mutex":
             return {"deadlock_freedom": _somebody_waits, "starvation_freedom": _somebody_waits}
         return {
-            "termination": lambda world: _live(world) > 0 and not any(proc.led for proc in world.procs),
+            "termination": lambda world: _live(world) > 0 and not self.has_leader(world),
             "agreement": self._disagree,
             "validity": self._invalid,
         }
 
     def _disagree(self, world: World) -> bool:
         views = {proc.view[0] if proc.view else None for proc in world.procs if proc.alive}
-        return len(views) > 1 or None in views
+        return len(views) > 1 or any(view not in self._live_ids(world) for view in views)
+
+    def has_leader(self, world: World) -> bool:
+        """Whether a live process leads, or has led while nobody names a dead one."""
+        ids = self.semantics.ids
+        live = [(process, proc) for process, proc in zip(ids, world.procs, strict=True) if proc.alive]
+        for process, proc in live:
+            if proc.view is not None and proc.view[0] == process:
+                return True
+        for _, proc in live:
+            if proc.view is not None and proc.view[0] not in self._live_ids(world):
+                return False
+        return any(proc.led for _, proc in live)
+
+    def _live_ids(self, world: World) -> list[int]:
+        return [process for process, proc in zip(self.semantics.ids, world.procs, strict=True) if proc.alive]
 
     def _invalid(self, world: World) -> bool:
-        ids = self.semantics.ids
-        live = [process for process, proc in zip(ids, world.procs, strict=True) if proc.alive]
+        live = self._live_ids(world)
         named = {proc.view[0] for proc in world.procs if proc.alive and proc.view}
         best = getattr(self.rules.algorithm, "best_wins", False)
         return any(leader not in live or (best and leader != max(live)) for leader in named)
@@ -112,19 +140,42 @@ class Explorer:
         if name == "deadlock_freedom":
             return bool(self._fair_cycles(_somebody_waits, lambda world, move: not _gets_in(world, move.to)))
         if name == "termination":
-            return bool(self._fair_cycles(lambda world: not any(proc.led for proc in world.procs)))
+            return bool(self._fair_cycles(lambda world: not self.has_leader(world)))
         bad = self._bad_ends()[name]
         return any(bad(world) for cycle in self._fair_cycles(lambda world: True) for world in cycle)
 
-    def _fair_cycles(
-        self, inside: Callable[[World], bool], allowed: Allowed = lambda world, move: True
-    ) -> list[set[World]]:
+    def _fair_cycles(self, inside: Callable[[World], bool], allowed: Allowed = lambda *_: True) -> list[set[World]]:
+        """The components of the fair runs in which time does not stop."""
+        steps = self._restricted(inside, allowed)
+        found = [component for component in _components(steps) if self._is_fair(component, steps)]
+        return [component for component in found if self._time_goes_on(component, steps)]
+
+    def _time_goes_on(self, component: set[World], steps: dict[World, list[Move]]) -> bool:
+        """Time passes within it, or in some of its worlds no clock runs, so that any time may pass there."""
+        return any(
+            not self._runs(world) or any(move.what == ("advance",) and move.to in component for move in steps[world])
+            for world in component
+        )
+
+    def _restricted(self, inside: Callable[[World], bool], allowed: Allowed) -> dict[World, list[Move]]:
         chosen = {world for world in self.moves if inside(world)}
-        steps = {
+        return {
             world: [move for move in self.moves[world] if move.to in chosen and allowed(world, move)]
             for world in chosen
         }
-        return [component for component in _components(steps) if self._is_fair(component, steps)]
+
+    def _runs(self, world: World) -> bool:
+        """Whether a clock runs; without time there are none."""
+        return self.rules.timed and bool(self.semantics.clocks(world))
+
+    def _time_stops(self) -> bool:
+        """Whether a fair run stays where a clock runs and time cannot pass."""
+
+        def frozen(world: World) -> bool:
+            return self._runs(world) and all(move.what != ("advance",) for move in self.moves[world])
+
+        steps = self._restricted(frozen, lambda *_: True)
+        return any(self._is_fair(component, steps) for component in _components(steps))
 
     def _is_fair(self, component: set[World], steps: dict[World, list[Move]]) -> bool:
         """Every class is disabled somewhere in the component, or happens or is postponed within it."""

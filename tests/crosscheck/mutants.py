@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.crosscheck.timed_mutants import TIMED_MUTANTS, Mutant
 from vez.check.liveness.graph import Fairness, Graph
 from vez.check.liveness.lassos import Liveness
 from vez.check.model import local, semantics
 from vez.check.model.local import Machine
 from vez.check.model.semantics import Model
+from vez.check.reduce.commute import Commuting
+from vez.check.reduce.symmetry import Symmetry
 from vez.check.search import breadth_first
 from vez.check.search.breadth_first import Search
 from vez.check.search.packed import Packed
 from vez.check.search.tables import ProcessTable
-
-Mutant = Callable[[pytest.MonkeyPatch], None]
+from vez.core.process import Mutex
+from vez.core.recorder import ActionRecorder
 
 
 def forgotten_interleaving(patch: pytest.MonkeyPatch) -> None:
@@ -30,7 +32,7 @@ def forgotten_interleaving(patch: pytest.MonkeyPatch) -> None:
 def merged_states(patch: pytest.MonkeyPatch) -> None:
     """States are one if they are equal, whatever their types."""
     patch.setattr(semantics, "identity", lambda value: value)
-    patch.setattr(semantics, "shape", lambda value: None)
+    patch.setattr(semantics, "shapes", lambda values: None)
     patch.setattr(local, "identity", lambda value: value)
 
 
@@ -94,7 +96,8 @@ def memory_survives_a_crash(patch: pytest.MonkeyPatch) -> None:
 
 def messages_overtake(patch: pytest.MonkeyPatch) -> None:
     """The order of a channel is not kept."""
-    patch.setattr(Model, "append", lambda self, content, number: tuple(sorted((*content, number))))
+    right = Model.append
+    patch.setattr(Model, "append", lambda self, content, number: tuple(sorted(right(self, content, number))))
 
 
 def ends_forgotten(patch: pytest.MonkeyPatch) -> None:
@@ -117,19 +120,101 @@ def nothing_is_lost(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Packed, "_message_faults", lambda self, *rest: None)
 
 
-MUTANTS: tuple[Mutant, ...] = (
-    forgotten_interleaving,
-    merged_states,
-    no_fairness,
-    fairness_of_the_wrong_component,
-    strong_fairness,
-    postponing_is_forgotten,
-    stuttering_is_progress,
-    endless_runs_forgotten,
-    first_choice_only,
-    memory_survives_a_crash,
-    messages_overtake,
-    ends_forgotten,
-    leaders_of_all_terms,
-    nothing_is_lost,
-)
+def nobody_withdraws(patch: pytest.MonkeyPatch) -> None:
+    """Whoever waits waits until it is let in."""
+    right = Packed._event
+
+    def event(self: Packed, place: int, rows: Any, event: Any, **words: Any) -> None:
+        if event != ("withdraw",):
+            right(self, place, rows, event, **words)
+
+    patch.setattr(Packed, "_event", event)
+
+
+def every_request_is_taken_back(patch: pytest.MonkeyPatch) -> None:
+    """Whoever withdraws does not want in any more, whether the protocol can take a request back or not."""
+    patch.setattr(Mutex, "can_retract", lambda: True)
+
+
+def symmetry_is_believed(patch: pytest.MonkeyPatch) -> None:
+    """A declaration of symmetry is not tested."""
+    patch.setattr(Symmetry, "_test", lambda self, *rest: None)
+
+
+def everything_commutes(patch: pytest.MonkeyPatch) -> None:
+    """The order of the events of a process does not matter."""
+    patch.setattr(Commuting, "may_come_first", lambda self, *rest: True)
+
+
+def handlers_are_all_or_nothing(patch: pytest.MonkeyPatch) -> None:
+    """Whoever crashes inside a handler has done nothing yet."""
+    right = ActionRecorder.points
+    patch.setattr(ActionRecorder, "points", lambda self: right(self)[:1])
+
+
+def durable_at_the_end(patch: pytest.MonkeyPatch) -> None:
+    """Whoever crashes inside a handler has written nothing yet."""
+    patch.setattr(Machine, "_fields_at", lambda self, before, point: before.fields)
+
+
+def what_is_under_way_survives_a_cut(patch: pytest.MonkeyPatch) -> None:
+    """A cut channel loses what is sent, and still delivers."""
+    right = Packed._deliveries
+
+    def deliveries(self: Packed, *rest: Any) -> None:
+        self.cut, cut = np.zeros_like(self.cut), self.cut
+        right(self, *rest)
+        self.cut = cut
+
+    patch.setattr(Packed, "_deliveries", deliveries)
+
+
+def partitions_never_heal(patch: pytest.MonkeyPatch) -> None:
+    """What is cut stays cut."""
+    right = Packed._write
+
+    def write(self: Packed, rows: Any, changes: Any, fair: Any) -> None:
+        heals = [column for column, old, new in changes if column == self.partition_column and not new.any()]
+        if not heals:
+            right(self, rows, changes, fair)
+
+    patch.setattr(Packed, "_write", write)
+
+
+def time_waits_for_the_paused(patch: pytest.MonkeyPatch) -> None:
+    """Time does not pass while something of a paused process is due."""
+
+    def due(self: Model, number: int) -> bool:
+        local = self.locals[number]
+        return local.stay == 0 or any(left.latest == 0 for _, left in local.timers)
+
+    patch.setattr(Model, "due", due)
+
+
+MUTANTS: dict[Mutant, str] = {
+    forgotten_interleaving: "untimed",
+    merged_states: "untimed",
+    no_fairness: "untimed",
+    fairness_of_the_wrong_component: "untimed",
+    strong_fairness: "untimed",
+    postponing_is_forgotten: "untimed",
+    stuttering_is_progress: "untimed",
+    endless_runs_forgotten: "untimed",
+    first_choice_only: "untimed",
+    memory_survives_a_crash: "untimed",
+    messages_overtake: "untimed",
+    ends_forgotten: "untimed",
+    leaders_of_all_terms: "untimed",
+    nothing_is_lost: "untimed",
+    handlers_are_all_or_nothing: "untimed",
+    durable_at_the_end: "untimed",
+    what_is_under_way_survives_a_cut: "untimed",
+    partitions_never_heal: "untimed",
+    time_waits_for_the_paused: "timed",
+    nobody_withdraws: "untimed",
+    every_request_is_taken_back: "untimed",
+    symmetry_is_believed: "symmetric",
+    everything_commutes: "untimed",
+    **TIMED_MUTANTS,
+}
+"""Each with the kind of cases that must notice it."""

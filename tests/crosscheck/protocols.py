@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from vez.core import BidirectionalRing, Durable, Election, Io, Message, Mutex, Parameter, Process, Ring
+from vez.core import Assumption, BidirectionalRing, Durable, Election, Io, Message, Mutex, Parameter, Process, Ring
 
 
 class Word(Message):
@@ -33,6 +33,8 @@ class Scrawl(Process):
 
     cost: ClassVar[int] = 1  # of setting a timer
     seed: Parameter[int] = 0
+    delay: Parameter[float] = 0.0  # of a message at most, where the protocol has time
+    stay: Parameter[float] = 0.0  # at most, where the protocol has time; 0: no bound
     value: int | bool = 0
     kept: Durable[int] = 0
     supply: int = 1
@@ -59,15 +61,23 @@ class Scrawl(Process):
                 io.send(peer, Word(2, hops - 1))
         elif instruction in (6, 7) and self.supply:
             self.supply -= self.cost
-            io.set_timer("bell", 3.0 + self.kept)
+            self.wind(io)
         elif instruction == 8:
-            io.cancel_timer("bell")
+            self.stop(io)
         elif instruction == 9:
             self.value = io.choose((0, 2))
         elif instruction == 10 and hops:
             io.send(io.me, Word(1, hops - 1))
         else:
             self.speak(io)
+
+    def wind(self, io: Io) -> None:
+        """Set a timer."""
+        io.set_timer("bell", 3.0 + self.kept)
+
+    def stop(self, io: Io) -> None:
+        """Cancel a timer, whether it runs or not."""
+        io.cancel_timer("bell")
 
     def speak(self, io: Io) -> None:
         """What only a mutex, or only an election, says."""
@@ -123,7 +133,10 @@ class RandomElection(Scrawl, Election):
 
     def speak(self, io: Io) -> None:
         term = draw(self.seed, 4, int(self.value)) % 2
-        io.elected(io.me if self.kept or self.value else min(io.peers), term)
+        if draw(self.seed, 6, int(self.value)) % 8 == 0:
+            io.elected(None, term)
+        else:
+            io.elected(io.me if self.kept or self.value else min(io.peers), term)
 
 
 class EndlessMutex(RandomMutex):
@@ -144,6 +157,16 @@ class EndlessElection(RandomElection):
 
     def on_word(self, message: Word, sender: int, io: Io) -> None:
         self.run(io, 12, message.kind, hops=1)
+
+
+class RetractingMutex(RandomMutex):
+    """Takes a request back when the application no longer waits."""
+
+    name = "retracting-mutex"
+
+    def on_withdraw(self, io: Io) -> None:
+        self.asked = False
+        self.run(io, 16)
 
 
 class RingMutex(RandomMutex):
@@ -216,6 +239,57 @@ class Echo(Blinking):
         io.send(io.me, message)
 
 
-PROTOCOLS = (RandomMutex, RandomElection, EndlessMutex, EndlessElection, RingMutex, RingElection)
+class Ledger(Mutex):
+    """Writes, sends and writes again before it gets in; whoever comes back goes on from what it wrote."""
+
+    name = "ledger"
+    seed: Parameter[int] = 0
+    written: Durable[int] = 0
+
+    def on_want(self, io: Io) -> None:
+        self.written += 1
+        io.send(io.peers[0], Word(self.written, 0))
+        self.written += 2
+        io.send(io.peers[0], Word(self.written, 0))
+        io.enter()
+
+    def on_done(self, io: Io) -> None:
+        pass
+
+    def on_recover(self, io: Io) -> None:
+        io.send(io.peers[0], Word(self.written, 1))
+
+    def on_word(self, message: Word, sender: int, io: Io) -> None:
+        self.written = message.kind
+
+
+class Impatient(Mutex):
+    """Process 1 is in for 2 ms at most; process 2 goes in 4 ms after it was told of that."""
+
+    name = "impatient"
+    assumes = (Assumption.RELIABLE, Assumption.NO_CRASHES, Assumption.KNOWN_BOUNDS, Assumption.BOUNDED_STAY)
+    waiting: bool = False
+
+    def longest_stay_ms(self) -> float | None:
+        return 2.0
+
+    def on_want(self, io: Io) -> None:
+        if io.me == io.hub:
+            io.enter()
+            io.send(2, Word(0, 0))
+        self.waiting = True
+
+    def on_word(self, message: Word, sender: int, io: Io) -> None:
+        if self.waiting:
+            io.set_timer("patience", 4.0)
+
+    def on_timer_patience(self, io: Io) -> None:
+        io.enter()
+
+    def on_done(self, io: Io) -> None:
+        self.waiting = False
+
+
+PROTOCOLS = (RandomMutex, RandomElection, EndlessMutex, EndlessElection, RetractingMutex, RingMutex, RingElection)
 """Drawn from; and those whose verdict depends on what fairness means:"""
 FAIRNESS = (Blinking, Postponing, Echo)

@@ -92,7 +92,7 @@ def test_elections_under_faults() -> None:
     assert rows["bully"]["partition"].value == 2
     assert rows["majority"]["partition"].passed
     assert rows["franklin"]["partition"].value == 0
-    assert rows["franklin"]["crash_messages"].text == "none"
+    assert rows["franklin"]["crash_messages"].value == 20  # two rounds of the four that are left, and the announcement
     assert rows["luis"]["crash_time"].value == 2  # when the detector speaks
     assert rows["majority"]["loss"].value == 20
     # No message of `luis` can be lost, and a detector that cannot see across the cut is not the perfect one it needs.
@@ -100,6 +100,17 @@ def test_elections_under_faults() -> None:
     assert rows["luis"]["partition"].text == "2, one when healed"
     assert rows["luis"]["partition"].passed is None
     assert rows["luis"]["partition"].claim == ""
+
+
+def test_what_detection_costs_luis_and_bully() -> None:
+    """Resumos LEIC: `luis` must watch all processes, `bully` only the larger ones."""
+    luis, bully, rings = (compare_election.compare(name, 6).figures for name in ("luis", "bully", "dolev-klawe-rodeh"))
+    assert luis["crash_messages"].value == 0
+    assert (luis["watched"].value, luis["beats"].value) == (30, 300)
+    assert (bully["watched"].value, bully["beats"].value) == (15, 150)
+    assert luis["beats"].passed
+    assert bully["beats"].passed
+    assert rings["watched"].text == rings["beats"].text == "–"  # it uses no detector
 
 
 @pytest.mark.parametrize("name", ["franklin", "tournament", "dolev-klawe-rodeh", "itai-rodeh", "yoyo"])

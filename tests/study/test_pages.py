@@ -41,6 +41,13 @@ def test_a_page_is_a_ledger() -> None:
     assert "| 9 | 24 | 24 | 2 | 1 |" in text
 
 
+def test_two_leaders_of_a_term_are_drawn() -> None:
+    """Heartbeats go on for ever, so the run ends soon after the second leader."""
+    _, picture = stored("majority").split("### Without `stable_storage`")
+    assert "`uniqueness` is broken" in picture
+    assert "```mermaid\nsequenceDiagram" in picture
+
+
 def test_the_wrong_one_is_marked() -> None:
     assert "**Wrong on purpose:**" in stored("ricart-agrawala-priority")
     assert "**Wrong on purpose.**" in stored("index")

@@ -12,10 +12,11 @@ from vez.errors import BadData, HandlerFailed, MissingFile, Misuse, UnknownName,
 from vez.properties import Status, judge
 from vez.sim import Scenario, simulate
 from vez.sim.scenario import Crash, Elect, Expect, Nemesis, Network, Workload, dumps, loads
-from vez.study import load_algorithm, shrink, sweep
+from vez.study.load import load_algorithm
 from vez.study.report import run_and_report
-from vez.study.shrink import PARTS
-from vez.study.sweep import Tally
+from vez.study.shortest import shortest
+from vez.study.shrink import PARTS, shrink
+from vez.study.sweep import Tally, sweep
 
 
 def size(scenario: Scenario) -> int:
@@ -35,6 +36,7 @@ def test_a_sweep_counts_every_seed_once() -> None:
     )
     assert seen == [25, 50, 60]
     assert found.runs == 60
+    assert found.seeds == ((10, 69),)
     words = {tally.name: tally.words for tally in found.tallies}
     assert words["exclusion"] == "holds in 60 runs"
     assert words["fenced_exclusion"] == "not judged"
@@ -98,7 +100,7 @@ def test_the_lost_token_is_found_with_two_processes_and_one_crash() -> None:
     scenario = Scenario(
         algorithm="token-ring", n=6, nemesis=Nemesis(crashes=1, pauses=2), network=Network(delay="uniform(0.5, 1.5)")
     )
-    short = shrink(scenario, find("token-ring"), "starvation_freedom")
+    short = shortest(scenario, find("token-ring"), "starvation_freedom").scenario
     assert len(short.ids) == 2
     assert len(short.crash) == len(short.want) == 1
     assert not short.pause

@@ -15,8 +15,10 @@ from vez.errors import Misuse, UnknownName
 from vez.properties.assumptions import broken_assumptions
 from vez.sim import Scenario, simulate
 from vez.sim.scenario import load
+from vez.study.explain import shown_events, unexplained
 from vez.study.report import run_and_report, unmet_expectations
-from vez.study.switches import WORLDS, find_break, shortest_break, shown_events, worlds_without
+from vez.study.shrink import violation
+from vez.study.switches import WORLDS, find_break, shortest_break, worlds_without
 
 BREAKABLE = [
     (name, assumption)
@@ -58,9 +60,33 @@ def test_lamport_without_fifo_lets_two_in() -> None:
     assert pair is not None
     found, short = pair
     assert found.property == Property.EXCLUSION
-    report = run_and_report(short, find("lamport"))
-    assert unmet_expectations(short.expect, report) == []
-    assert len(short.ids) <= 4
+    report = run_and_report(short.scenario, find("lamport"))
+    assert unmet_expectations(short.scenario.expect, report) == []
+    assert short.minimal
+    assert (len(short.scenario.ids), len(short.scenario.want)) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "assumption", "processes", "requests"),
+    [
+        ("ricart-agrawala", "reliable", 2, 1),
+        ("naimi-trehel", "reliable", 2, 1),
+        ("token-ring", "no_crashes", 2, 1),
+        ("coordinator-lease", "bounded_stay", 2, 2),
+    ],
+)
+def test_the_shortest_run_is_minimal_where_the_checker_can_tell_and_explains(
+    name: str, assumption: str, processes: int, requests: int
+) -> None:
+    pair = shortest_break(find(name), assumption)
+    assert pair is not None
+    found, short = pair
+    assert short.minimal, short.words
+    scenario = short.scenario
+    assert (len(scenario.ids), len(scenario.want) + len(scenario.elect)) == (processes, requests)
+    broken = violation(scenario, find(name), found.property)
+    assert broken is not None
+    assert unexplained(*broken).faults == 0
 
 
 def test_nothing_found_is_none() -> None:
@@ -90,6 +116,7 @@ def test_the_command_shows_the_run_and_writes_it(tmp_path: Path) -> None:
     file = tmp_path / "short.toml"
     assert run(["sim", "lamport", "--without", "fifo", "--shrink", str(file)]) == 1
     assert load(file).expect.broken == ("exclusion",)
+    assert "minimal: n=2" in file.read_text(encoding="utf-8")
     assert run(["sim", "--scenario", str(file)]) == 0
 
 

@@ -6,25 +6,34 @@ from collections.abc import Callable
 
 import msgspec
 
-from vez.check.coverage import missing_premise, never_ran
+from vez.check.coverage import assumed_to_happen, missing_premise, never_ran
 from vez.check.liveness.lassos import LIVENESS, Failure, Liveness
 from vez.check.model.configuration import Configuration
-from vez.check.model.observers import KINDS, Watch
-from vez.check.model.path import UNFAITHFUL, CannotReplay, Path, Replay, describe, walk
-from vez.check.model.semantics import Model
-from vez.check.search import INTERRUPTED
-from vez.check.search.breadth_first import Limits, Progress, Search
+from vez.check.model.observers import KINDS, MOST_BYPASSES, Watch
+from vez.check.model.path import UNFAITHFUL, CannotReplay, Path, Replay, walk
+from vez.check.model.semantics import Model, State, Step
+from vez.check.model.words import describe, describe_start
+from vez.check.search import BY_USER
+from vez.check.search.breadth_first import RAISED, Limits, Progress, Search
 from vez.core.assumptions import Property
+from vez.core.process import bypass_bound, name_of
 from vez.core.trace import Trace
 from vez.errors import Misuse, UnknownName
 from vez.properties import election, judge, mutex
-from vez.properties.verdict import Status, Verdict
+from vez.properties.verdict import Status, Verdict, not_judged, undecided
 from vez.sim.scenario import Expect, Scenario
+from vez.words import Sentence, plain, said
 
+BUG = "bug"
+"""The name of the run to a handler that breaks a rule where faults can explain it; otherwise that is an exception."""
 ON_REQUEST = (Property.BOUNDED_WAITING, Property.REQUEST_ORDER)
 """Judged only on request, because their observers multiply the number of states."""
 
-ROLES = {"mutex": tuple(mutex.JUDGES), "election": tuple(election.JUDGES), "other": ()}
+ROLES: dict[str, tuple[Property, ...]] = {
+    "mutex": tuple(mutex.JUDGES),
+    "election": tuple(election.JUDGES),
+    "other": (Property.NO_EXCEPTIONS,),
+}
 
 
 class Counterexample(msgspec.Struct, frozen=True):
@@ -35,8 +44,20 @@ class Counterexample(msgspec.Struct, frozen=True):
     trace: Trace
     verdict: Verdict
     """The judge's own words on the replayed run."""
-    words: tuple[str, ...] = ()
-    """Each step in words."""
+    sentences: tuple[Sentence, ...] = ()
+    """Each step as a sentence, to be told in a language."""
+    sentences_at_start: tuple[Sentence, ...] = ()
+    """What happens before the first step: crashes inside `on_start`."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Each step in English."""
+        return tuple(map(str, self.sentences))
+
+    @property
+    def start(self) -> tuple[str, ...]:
+        """What happens before the first step, in English."""
+        return tuple(map(str, self.sentences_at_start))
 
     @property
     def steps(self) -> int:
@@ -48,24 +69,54 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a check."""
 
     algorithm: str
-    configuration: str
+    setting: Sentence
+    """What was explored."""
     states: int
     transitions: int
     depth: int
     ends: int
     seconds: float
     bytes_per_state: float
-    stopped: str
+    stop: Sentence | None
+    """Why the search did not come to its end; None if it did."""
     verdicts: tuple[Verdict, ...]
     counterexamples: dict[str, Counterexample]
     bugs: tuple[str, ...] = ()
+    reduced: bool = False
+    """True if the search was reduced, so that only what cannot go on for ever was judged for liveness."""
+    on_request: tuple[str, ...] = ()
+    """Promised properties that were not judged, because they are judged only if they are asked for."""
     never_ran: tuple[str, ...] = ()
     """Handlers that ran in no explored state: what they do was not checked."""
+    fairness: tuple[Sentence, ...] = ()
+    """What happens in the end if it is possible all the while. Verdicts of liveness rest on it; empty without them."""
+    abstraction: str = ""
+    """What the model leaves out of what it stands for; empty for an algorithm, which is explored as it is."""
+
+    @property
+    def configuration(self) -> str:
+        """What was explored, in English."""
+        return str(self.setting)
+
+    @property
+    def stopped(self) -> str:
+        """Why the search did not come to its end, in English; empty if it did."""
+        return "" if self.stop is None else str(self.stop)
 
     @property
     def broken(self) -> tuple[str, ...]:
         """Names of the broken properties."""
         return tuple(verdict.name for verdict in self.verdicts if verdict.status is Status.BROKEN)
+
+    @property
+    def undecided(self) -> bool:
+        """True if the search did not answer: a property is undecided, or a reduction kept a promised one from being
+        judged. What lies beyond a bound was excluded by the question."""
+        return any(
+            verdict.status is Status.UNDECIDED
+            or (verdict.status is Status.NOT_JUDGED and verdict.promised and self.reduced)
+            for verdict in self.verdicts
+        )
 
 
 def properties_of(configuration: Configuration, asked: tuple[str, ...] = ()) -> tuple[Property, ...]:
@@ -76,11 +127,13 @@ def properties_of(configuration: Configuration, asked: tuple[str, ...] = ()) -> 
         key = name.replace("-", "_")
         if key not in set(Property):
             raise UnknownName("property", name, role)
-        if Property(key) not in role:
-            raise Misuse(f"{configuration.algorithm.name} has no property {key}", hint=f"known: {', '.join(role)}")
+        if Property(key) not in (*role, Property.NO_EXCEPTIONS):
+            raise Misuse(f"{name_of(configuration.algorithm)} has no property {key}", hint=f"known: {', '.join(role)}")
         names.append(Property(key))
     guarantees = configuration.algorithm.guarantees
     defaults = [name for name in role if name not in ON_REQUEST and (name not in KINDS or name in guarantees)]
+    if Property.NO_EXCEPTIONS in guarantees and Property.NO_EXCEPTIONS not in defaults:
+        defaults.append(Property.NO_EXCEPTIONS)
     return tuple(dict.fromkeys(names)) or tuple(defaults)
 
 
@@ -100,42 +153,64 @@ def check(
     """Explore a configuration and judge it. `no_return`: also find the step from which every run fails."""
     names = properties_of(configuration, properties)
     observed = tuple(name for name in names if name in KINDS)
-    bound = getattr(configuration.algorithm, "bypass_bound", None)
+    bound = bypass_bound(configuration.algorithm, len(configuration.ids))
     observer = Watch(observed, bound, configuration.ids) if observed else None
-    model = Model(configuration, observer, causal=Property.REQUEST_ORDER in names)
+    model = Model(configuration, observer)
     search = Search(
         model, names, limits=limits, watch=watch, first=first, reduce=reduce, symmetry=symmetry, workers=workers
     ).run()
-    if not search.packed.store.count:
+    if not search.packed.store.count and not model.failed_starts():
         raise Misuse("the initial state is already beyond the bounds", hint="allow larger values with --bound")
+    if search.stopped == RAISED and Property.NO_EXCEPTIONS not in names:
+        names = (Property.NO_EXCEPTIONS, *names)
     liveness = Liveness(search)
     verdicts, examples, stopped = [], {}, search.stopped
     for name in names:
         try:
             verdict, example = _judged(search, liveness, name, pictures, no_return)
         except KeyboardInterrupt:  # in the loops, which may take longer than the search; the search is not lost
-            stopped, no_return, liveness.given_up = INTERRUPTED, False, True
+            stopped, no_return, liveness.given_up = BY_USER, False, True
             verdict, example = _judged(search, liveness, name, pictures, no_return)
         verdicts.append(verdict)
         if example is not None:
             examples[str(name)] = example
-    promised = [msgspec.structs.replace(v, promised=v.name in configuration.algorithm.guarantees) for v in verdicts]
+    promised = _with_promises(configuration, verdicts)
     store = search.packed.store
+    bugs = sorted({text for *_, text in search.packed.bugs} | _bugs_at_the_start(model))
+    examples |= _breaking_a_rule(search) if bugs and pictures else {}
     return Report(
         algorithm=configuration.scenario.algorithm,
-        configuration=configuration.words(),
+        setting=configuration.sentence,
         states=store.count,
         transitions=search.transitions,
         depth=search.depth,
         ends=len(search.end_states()),
         seconds=search.seconds,
         bytes_per_state=store.bytes_used() / max(1, store.count),
-        stopped=stopped,
-        verdicts=tuple(promised),
+        stop=stopped,
+        verdicts=promised,
         counterexamples=examples,
-        bugs=tuple(sorted({text for _, text in search.packed.bugs} | _bugs_at_the_start(model))),
+        bugs=tuple(bugs),
+        reduced=search.partial and not model.machine.cut,
+        on_request=() if properties else _not_asked_for(configuration),
         never_ran=never_ran(model),
+        fairness=_fairness(search) if _judges_liveness(verdicts) else (),
+        abstraction=getattr(configuration.algorithm, "abstraction", ""),
     )
+
+
+def _with_promises(configuration: Configuration, verdicts: list[Verdict]) -> tuple[Verdict, ...]:
+    promises = {*configuration.algorithm.guarantees, Property.NO_EXCEPTIONS}
+    return tuple(msgspec.structs.replace(verdict, promised=verdict.name in promises) for verdict in verdicts)
+
+
+def _not_asked_for(configuration: Configuration) -> tuple[str, ...]:
+    return tuple(str(name) for name in ON_REQUEST if name in configuration.algorithm.guarantees)
+
+
+def _fairness(search: Search) -> tuple[Sentence, ...]:
+    kinds = {name[0] for name in search.packed.fair_numbers}
+    return assumed_to_happen(kinds, drift=bool(search.model.configuration.clock.drift))
 
 
 def _bugs_at_the_start(model: Model) -> set[str]:
@@ -146,11 +221,18 @@ def _judged(
     search: Search, liveness: Liveness, name: Property, pictures: bool, no_return: bool
 ) -> tuple[Verdict, Counterexample | None]:
     """A verdict, and the run that shows it where there is one."""
+    if name is Property.NO_EXCEPTIONS and search.stopped == RAISED:
+        shown = _shown(search, name, _way_to_exception(search)) if pictures else None
+        return _broken(name, shown), shown
     failure = _failure(search, liveness, name)
     if failure is None:
         return _unbroken(search, liveness, name), None
     example = _counterexample(search, liveness, name, failure, no_return) if pictures else None
     return _broken(name, example), example
+
+
+def _judges_liveness(verdicts: list[Verdict]) -> bool:
+    return any(verdict.name in LIVENESS and verdict.status in (Status.HOLDS, Status.BROKEN) for verdict in verdicts)
 
 
 def _failure(search: Search, liveness: Liveness, name: Property) -> Failure | None:
@@ -169,44 +251,52 @@ def _failure(search: Search, liveness: Liveness, name: Property) -> Failure | No
 def _unbroken(search: Search, liveness: Liveness, name: Property) -> Verdict:
     count = search.packed.store.count
     if name in LIVENESS and search.model.machine.cut:
-        words = "what must happen some day may happen beyond the bound"
-        return Verdict(name=name, status=Status.NOT_JUDGED, evidence=words)
+        return not_judged(name, said("beyond_the_bound"))
     if name in LIVENESS and search.complete and search.partial and liveness.may_be_endless:
-        words = "a run may go on for ever, and fair cycles need the whole graph: check without reduction"
-        return Verdict(name=name, status=Status.NOT_JUDGED, evidence=words)
+        return not_judged(name, said("needs_whole_graph"))
     if name in LIVENESS and liveness.given_up:
-        words = f"no run ends this way in all {count:,} states; stopped {INTERRUPTED} before endless runs were examined"
-        return Verdict(name=name, status=Status.UNDECIDED, evidence=words)
+        return undecided(name, said("only_ends_examined", count=count, stopped=BY_USER))
     if search.complete and not liveness.given_up and liveness.stands_still:
-        words = (
-            f"no violation in {count:,} states, but messages may go round for ever while a timer runs, and time passes "
-            f"only when none is under way: let timers fire at any moment with --timeouts"
-        )
-        return Verdict(name=name, status=Status.UNDECIDED, evidence=words)
+        return undecided(name, said("time_may_stop", count=count, why=liveness.stands_still[0]))
     if search.complete:
-        if name is Property.BOUNDED_WAITING and isinstance(search.model.observer, Watch):
-            worst = search.model.observer.worst_bypasses()
-            words = f"at most {worst} bypass{'es' * (worst != 1)} in all {count:,} states"
-            return Verdict(name=name, status=Status.HOLDS, evidence=words)
-        within = " within the bounds" if search.model.machine.cut else ""
-        missing = missing_premise(search.model, name)
-        empty = f", but {missing}: this says nothing" if missing else ""
-        return Verdict(name=name, status=Status.HOLDS, evidence=f"in all {count:,} states{within}{empty}")
-    return Verdict(
-        name=name,
-        status=Status.UNDECIDED,
-        evidence=f"no violation in what was explored: {count:,} states to depth {search.depth}, "
-        f"stopped {search.stopped}",
-    )
+        return _holds(search, name)
+    return undecided(name, said("explored_in_part", count=count, depth=search.depth, stopped=search.stopped))
+
+
+def _holds(search: Search, name: Property) -> Verdict:
+    """The verdict on what no explored state breaks, all having been explored; with what was not exercised."""
+    model, configuration = search.model, search.model.configuration
+    key = "in_all_states_within_bounds" if model.machine.cut else "in_all_states"
+    words = said(key, count=search.packed.store.count)
+    if name is Property.BOUNDED_WAITING and isinstance(model.observer, Watch):
+        worst = model.observer.worst_bypasses()
+        counted = said("bypasses_or_more" if worst > MOST_BYPASSES else "at_most_bypasses", count=worst)
+        if model.observer.bypass_bound is None:
+            who = name_of(configuration.algorithm)
+            return not_judged(name, said("names_no_bound", algorithm=who, counted=counted, extent=configuration.asked))
+        words = said("bypasses_in", counted=said("at_most_bypasses", count=worst), extent=words)
+    missing = missing_premise(model, name)
+    if missing and name is Property.NO_EXCEPTIONS:
+        return undecided(name, said("nothing_checked", missing=missing))
+    if missing:
+        words = said("says_nothing", extent=words, missing=missing)
+    elif name in ON_REQUEST:
+        words = said("as_far_as", extent=words, requests=configuration.asked)
+    elif (
+        name is Property.STARVATION_FREEDOM and max(configuration.requests.values()) == 1 and not configuration.endless
+    ):
+        words = said("each_asked_once", extent=words)
+    return Verdict(name=name, status=Status.HOLDS, said=words)
 
 
 def _broken(name: Property, example: Counterexample | None) -> Verdict:
     if example is None:
-        return Verdict(name=name, status=Status.BROKEN, evidence="")
-    words = f"in {example.steps} step{'s' * (example.steps != 1)}: {example.verdict.evidence}"
+        return Verdict(name=name, status=Status.BROKEN, said=plain(""))
+    words = said("in_steps", steps=example.steps, what=example.verdict.said)
     if example.path.loop is not None:
-        words += f"; the last {example.steps - example.path.loop} steps repeat for ever"
-    return msgspec.structs.replace(example.verdict, evidence=words)
+        lap = sum(step.kind != "advance" for step in example.path.steps[example.path.loop :])
+        words = said("step_repeats" if lap == 1 else "steps_repeat", what=words, lap=lap)
+    return msgspec.structs.replace(example.verdict, said=words)
 
 
 def _counterexample(
@@ -214,40 +304,71 @@ def _counterexample(
 ) -> Counterexample:
     numbers = _way_to(search, failure.state)
     point = None
-    if no_return and search.complete and not search.partial:
-        bad = liveness.bad_states(name, failure)
-        point = liveness.point_of_no_return(numbers, bad)
+    if no_return and search.complete and not search.partial and not search.model.machine.cut:
+        hopeless = liveness.hopeless(name)
+        point = next((place for place, state in enumerate(numbers) if hopeless[state]), None)
     loop = len(numbers) - 1 if failure.loop else None
     states = [search.packed.unpack(number) for number in (*numbers, *failure.loop[1:])]
-    if search.symmetry is None:
-        start, steps = states[0], walk(search.model, states)
+    start, steps = _walked(search, states)
+    return _shown(search, name, Path(start, steps, loop, point), quiet=name in LIVENESS and not failure.loop)
+
+
+def _way_to_exception(search: Search) -> Path:
+    """A shortest run to a handler that raises; of no steps if it is an `on_start`."""
+    if search.raising is None:
+        return Path(search.model.failed_starts()[0][0], ())
+    return _way_and_step(search, search.raising, lambda step: bool(step.transition.raised))
+
+
+def _way_and_step(search: Search, state: int, wanted: Callable[[Step], bool]) -> Path:
+    """A shortest run to a state, and such a step there."""
+    start, steps = _walked(search, [search.packed.unpack(number) for number in _way_to(search, state)])
+    last = steps[-1].state if steps else start
+    return Path(start, (*steps, next(step for step in search.model.steps(last) if wanted(step))))
+
+
+def _breaking_a_rule(search: Search) -> dict[str, Counterexample]:
+    """A shortest run to a handler that breaks a rule; of no steps if it is an `on_start`."""
+    starts = [state for state, outcomes in search.model.starts() if any(outcome.bug for outcome in outcomes)]
+    if starts:
+        path = Path(starts[0], ())
+    elif search.erring is not None:
+        path = _way_and_step(search, search.erring, lambda step: bool(step.transition.bug))
     else:
-        start, steps = search.symmetry.walk(states)
-    path = Path(start, steps, loop, point)
-    quiet = name in LIVENESS and not failure.loop
+        return {}
+    replay, title = Replay(search.model, path), f"{BUG}: {search.model.configuration.words()}"
+    text = path.steps[-1].transition.bug if path.steps else sorted(_bugs_at_the_start(search.model))[0]
+    verdict = Verdict(name=BUG, status=Status.BROKEN, said=plain(text))
+    return {BUG: Counterexample(path, replay.scenario(title), replay.trace(title), verdict, *_in_words(search, replay))}
+
+
+def _in_words(search: Search, replay: Replay) -> tuple[tuple[Sentence, ...], tuple[Sentence, ...]]:
+    """What a run shows, step by step, and at its start."""
+    steps = replay.path.steps
+    return tuple(describe(search.model, step) for step in steps), describe_start(search.model, replay.started)
+
+
+def _walked(search: Search, states: list[State]) -> tuple[State, tuple[Step, ...]]:
+    """Where a run through these states starts, and its steps; under symmetry renamed back."""
+    if search.symmetry is not None:
+        return search.symmetry.walk(states)
+    return states[0], walk(search.model, states)
+
+
+def _shown(search: Search, name: Property, path: Path, *, quiet: bool = False) -> Counterexample:
+    """The run as the simulator replays it. Its judges must agree that it breaks the property."""
     replay = Replay(search.model, path, quiet=quiet, laps=_laps(search.model, path))
     title = f"{name} broken: {search.model.configuration.words()}"
-    scenario = replay.scenario(title)
     trace = replay.trace(title)
     verdict = judge(trace, only=[name])[0]
-    if verdict.status is not Status.BROKEN and not failure.loop:
+    if verdict.status is not Status.BROKEN:
         raise CannotReplay(
             f"the checker found {name} broken and the simulator's replay of that run says: "
             f"{verdict.words}, {verdict.evidence}",
             hint=UNFAITHFUL,
         )
-    if verdict.status is not Status.BROKEN:
-        never = {
-            "mutex": "somebody waits all the while",
-            "election": "the live processes never settle on one good leader",
-        }
-        endless = f"this goes on for ever, and {never[search.model.configuration.algorithm.role]}"
-        verdict = msgspec.structs.replace(verdict, evidence=endless)
-    else:
-        scenario = scenario.but(expect=Expect(broken=(str(name),)))
-    broken = msgspec.structs.replace(verdict, status=Status.BROKEN)
-    words = tuple(describe(search.model, step) for step in steps)
-    return Counterexample(path, scenario, trace, broken, words)
+    scenario = replay.scenario(title).but(expect=Expect(broken=(str(name),)))
+    return Counterexample(path, scenario, trace, verdict, *_in_words(search, replay))
 
 
 def _laps(model: Model, path: Path) -> int:

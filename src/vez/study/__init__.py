@@ -1,8 +1,4 @@
-"""Studies of algorithms: runs, sweeps over seeds, shrinking, comparisons. What the commands do, as functions."""
+"""Studies of algorithms: runs, sweeps over seeds, shrinking, comparisons. What the commands do, as functions.
 
-from vez.study.load import load_algorithm
-from vez.study.report import Report, report
-from vez.study.shrink import shrink
-from vez.study.sweep import Sweep, sweep
-
-__all__ = ["Report", "Sweep", "load_algorithm", "report", "shrink", "sweep"]
+Nothing is imported here, so that `vez node` can find an algorithm (`load`) without loading the rest.
+"""

@@ -8,10 +8,9 @@ import textwrap
 import msgspec
 
 from vez.errors import VezError
-from vez.sim import Scenario
 from vez.study.report import Report, run_and_report
 from vez.study.search import Break, first_break
-from vez.study.tidy import shortened
+from vez.study.shortest import Shortest, shortest
 from vez.zoo import Specimen
 
 SEEDS = 100
@@ -23,17 +22,18 @@ class Exhibit(msgspec.Struct, frozen=True, kw_only=True):
 
     specimen: Specimen
     found: Break
-    scenario: Scenario
+    short: Shortest
     report: Report
 
 
 def exhibit(specimen: Specimen) -> Exhibit:
-    """Find a run in which the specimen fails, and shorten it."""
+    """Find a run in which the specimen fails, and the smallest one that the checker knows."""
     found = catch(specimen)
     if found is None:
         raise VezError(f"{specimen.name} was not caught in {SEEDS} seeds", hint="this is a bug in vez")
-    short = shortened(found, specimen.algorithm)
-    return Exhibit(specimen=specimen, found=found, scenario=short, report=run_and_report(short, specimen.algorithm))
+    short = shortest(found.scenario, specimen.algorithm, specimen.breaks, states=specimen.states)
+    report = run_and_report(short.scenario, specimen.algorithm)
+    return Exhibit(specimen=specimen, found=found, short=short, report=report)
 
 
 def catch(specimen: Specimen) -> Break | None:

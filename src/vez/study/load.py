@@ -1,4 +1,4 @@
-"""Find an algorithm: by its name in the catalogue, or as a class in a user's file."""
+"""Find an algorithm: by its name in the catalogue, as a plug-in, or as a class in a user's file."""
 
 from __future__ import annotations
 
@@ -8,21 +8,36 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from vez.algorithms import find
+from vez import plugins
+from vez.algorithms import ALGORITHMS
+from vez.core.declarations import collecting
 from vez.core.process import Process
 from vez.errors import BadData, MissingFile, Misuse, UnknownName, VezError
 
 
 def load_algorithm(name: str) -> type[Process]:
-    """`ricart-agrawala`, `zoo:twins`, or `path/to/file.py:Class` (the class may be left out if it is the only one)."""
-    if name.startswith("zoo:"):  # `vez.zoo.PREFIX`; the zoo is loaded only for its visitors
-        from vez.zoo import find_specimen
+    """`ricart-agrawala`, `zoo:twins`, `table:lock`, `recipe:etcd-lock`, a plug-in's name, or `path/to/file.py:Class`.
 
-        return find_specimen(name).algorithm
+    The class may be left out if it is the only one of the file.
+    """
+    if name.startswith("zoo:"):  # `vez.zoo.PREFIX`; the zoo is loaded only for its visitors
+        from vez.zoo import find_algorithm
+
+        return find_algorithm(name)
+    if name.startswith("table:"):  # `vez.models.PREFIX`
+        from vez.models import find_model
+
+        return find_model(name)
+    if name.startswith("recipe:"):
+        from vez.models.recipes import find_recipe
+
+        return find_recipe(name)
+    if name in ALGORITHMS:
+        return ALGORITHMS[name]
     path, _, wanted = name.partition(":")
     if not path.endswith(".py"):
-        return find(name)
-    module = _load(Path(path))
+        return load_plugin(name)
+    module, refused = _load(Path(path))
     classes = {
         key: value
         for key, value in vars(module).items()
@@ -34,15 +49,36 @@ def load_algorithm(name: str) -> type[Process]:
         raise UnknownName(f"class of {path}", wanted, classes)
     if not wanted and len(classes) > 1:
         raise Misuse(f"{path} defines {', '.join(classes)}", hint=f"say which: {path}:{next(iter(classes))}")
-    return classes[wanted or next(iter(classes))]
+    found = classes[wanted or next(iter(classes))]
+    for kind in found.__mro__:
+        if kind in refused:
+            raise refused[kind]
+    return found
 
 
-def _load(path: Path) -> ModuleType:
-    """Import a file as a module. It is code that the user named; no other file is ever run."""
+def load_plugin(name: str) -> type[Process]:
+    """The algorithm that another package brings under this name."""
+    found = plugins.entries(plugins.ALGORITHMS)
+    if name not in found:
+        raise UnknownName("algorithm", name, [*ALGORITHMS, *found])
+    loaded = plugins.load(plugins.ALGORITHMS, name)
+    if not isinstance(loaded, type) or not issubclass(loaded, Process):
+        raise plugins.broken(plugins.ALGORITHMS, name, f"expected a subclass of vez.core.Process, found {loaded!r}")
+    return loaded
+
+
+_LOADED: dict[str, tuple[ModuleType, dict[type, VezError]]] = {}
+
+
+def _load(path: Path) -> tuple[ModuleType, dict[type, VezError]]:
+    """Import a file as a module, with the classes in it that are refused: another one may be meant.
+
+    It is code that the user named; no other file is ever run.
+    """
     resolved = path.resolve()
     name = f"vez_user_{hashlib.sha256(str(resolved).encode()).hexdigest()[:12]}"
-    if name in sys.modules:
-        return sys.modules[name]
+    if name in _LOADED:
+        return _LOADED[name]
     if not resolved.is_file():
         raise MissingFile(f"there is no file {path}")
     spec = importlib.util.spec_from_file_location(name, resolved)
@@ -51,7 +87,8 @@ def _load(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
-        spec.loader.exec_module(module)
+        with collecting() as refused:
+            spec.loader.exec_module(module)
     except VezError:
         del sys.modules[name]
         raise
@@ -61,7 +98,8 @@ def _load(path: Path) -> ModuleType:
         where = f"{path}, line {line}" if line else str(path)
         words = error.msg if isinstance(error, SyntaxError) else str(error)
         raise BadData(f"{where}: {type(error).__name__}: {words}", hint="`python FILE` shows the traceback") from error
-    return module
+    _LOADED[name] = module, refused
+    return _LOADED[name]
 
 
 def _line(error: BaseException, path: Path) -> int | None:

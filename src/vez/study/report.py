@@ -14,6 +14,7 @@ from vez.properties.assumptions import broken_assumptions
 from vez.properties.election import leader
 from vez.sim import Run, Scenario, simulate
 from vez.sim.scenario import Expect
+from vez.words import Sentence
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,7 +24,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     verdicts: tuple[Verdict, ...]
     measurements: Measurements
     leader: int | None
-    broken_assumptions: dict[str, str]
+    broken_assumptions: dict[str, Sentence]
     run: Run | None = None
 
     @property
@@ -70,7 +71,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
                 }
                 for verdict in self.verdicts
             },
-            "broken_assumptions": self.broken_assumptions,
+            "broken_assumptions": {name: str(words) for name, words in self.broken_assumptions.items()},
             "measurements": cost,
         }
         if header.role == "election":

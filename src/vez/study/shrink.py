@@ -2,8 +2,9 @@
 
 First the run becomes an explicit scenario: every want, fault, delay and choice is written down. Then parts are
 removed (delta debugging, Zeller and Hildebrandt, IEEE TSE 28(2), 2002), processes are left out, and numbers are
-rounded, as long as the same property stays broken. The work is limited by a number of runs, not by time, so that the
-result is the same on every machine.
+rounded, as long as the same property stays broken for the same kind of reason, no other assumption of the algorithm is
+broken, and the picture of the run explains as much as before (`vez.study.explain`). The work is limited by a number of
+runs, not by time, so that the result is the same on every machine.
 """
 
 from __future__ import annotations
@@ -13,67 +14,114 @@ from typing import Any
 
 import msgspec
 
-from vez.core.assumptions import Property
+from vez.core.assumptions import Assumption, Property
 from vez.core.process import Process
+from vez.core.trace import Trace
 from vez.errors import VezError
 from vez.properties import Status, Verdict, judge
+from vez.properties.assumptions import broken_assumptions
 from vez.sim import Scenario, simulate
+from vez.sim.delays import US
 from vez.sim.scenario import Expect, Fate
+from vez.study.explain import Unexplained, idle_crashes, unexplained
 
 ATTEMPTS = 3000
-PARTS = ("want", "elect", "crash", "pause", "partition", "suspect", "drift", "message", "choice")
+PARTS = ("want", "elect", "crash", "pause", "partition", "suspect", "drift", "message", "choice", "timer")
+DETAILS = ("message", "choice", "timer")
+"""What is neither a request nor a fault, unless a message is lost or copied."""
+MOMENTS = ("at_ms", "recover_ms", "until_ms", "withdraw_ms")
+"""Fields that hold a point in time."""
+MOST_MOMENTS = 40
+"""Times to which a crash without an effect is moved, at most."""
 Item = tuple[str, Any]
 
 
 class Shrinker:
     """Tries smaller scenarios and keeps those that still fail."""
 
-    def __init__(self, scenario: Scenario, algorithm: type[Process], broken: str, attempts: int) -> None:
+    def __init__(
+        self, scenario: Scenario, algorithm: type[Process], broken: str, attempts: int, *, numbered: bool = False
+    ) -> None:
+        """`numbered`: the identifiers are just numbers, so that the processes may get other ones."""
         self.algorithm = algorithm
         self.broken = broken
         self.left = attempts
+        self.numbered = numbered
         self.best = scenario
+        self.removing = False
+        self.reason: str | None = None
+        self.unexplained = Unexplained()
+        self.dropped: set[Assumption] = set()  # assumptions that the run does not keep
 
-    def fails(self, scenario: Scenario) -> bool:
-        """True if the property is broken in this run. False for an invalid scenario."""
-        if self.left <= 0:
-            return False
-        self.left -= 1
-        try:
-            run = simulate(scenario, self.algorithm)
-        except VezError:
-            return False
-        verdicts = judge(run.trace, [self.broken]) if run.trace is not None else ()
-        return any(verdict.status is Status.BROKEN and _lasts(verdict) for verdict in verdicts)
+    def begin(self) -> bool:
+        """Judge the scenario to begin with. False if nothing is broken in it."""
+        found = self._violation(self.best)
+        if found is not None:
+            self.reason, self.unexplained = reason(found[1]), unexplained(*found)
+            self.dropped = set(broken_assumptions(found[0]))
+        return found is not None
 
-    def keep(self, candidate: Scenario) -> bool:
-        """Keep the candidate if it differs and still fails; True if kept."""
-        if candidate == self.best or not self.fails(candidate):
+    def keep(self, candidate: Scenario, *, better: bool = False) -> bool:
+        """Keep the candidate if it differs, still fails and explains as much (or `better`: more); True if kept."""
+        if candidate == self.best or (self.best.elect and not candidate.elect):  # without a starter, all would start
             return False
-        self.best = candidate
+        found = self._violation(candidate)
+        if found is None or reason(found[1]) != self.reason:
+            return False
+        open_questions = unexplained(*found)
+        allowed = self.unexplained
+        if self.removing and self.broken not in (Property.EXCLUSION, Property.UNIQUENESS):
+            allowed = allowed._replace(instant=1)
+        if open_questions.is_worse_than(allowed) or (better and open_questions == self.unexplained):
+            return False
+        if not self.dropped.issuperset(broken_assumptions(found[0])):
+            return False
+        self.best, self.unexplained = candidate, open_questions
         return True
 
-    def run(self) -> Scenario:
-        """Shrink until no step helps, or no attempts are left."""
+    def _violation(self, scenario: Scenario) -> tuple[Trace, Verdict] | None:
+        """The run and its verdict if the property is broken in it. None for an invalid scenario."""
+        if self.left <= 0:
+            return None
+        self.left -= 1
+        return violation(scenario, self.algorithm, self.broken)
+
+    def run(self, *, smaller: bool = True) -> Scenario:
+        """Shrink until no step helps, or no attempts are left. Unless `smaller`, requests and faults all stay."""
         before = None
         while before != self.best and self.left > 0:
             before = self.best
-            self._remove_items()
-            self._remove_wants()
-            self._remove_processes()
+            self._explain_crashes()
+            if smaller:
+                self._remove()
+            else:
+                self._remove_items(DETAILS)
             self._start_at_once()
+            self._close_gaps()
             self._round_numbers()
+            self._renumber()
         return self.best
 
-    def _remove_items(self) -> None:
-        """Delta debugging (ddmin) over all wants, faults and message fates together."""
-        items = _items(self.best)
+    def _remove(self) -> None:
+        """Remove as much as possible, before attempts are spent on times. The violation may then take no time."""
+        before, self.removing = None, True
+        while before != self.best and self.left > 0:
+            before = self.best
+            self._remove_items(PARTS)
+            self._remove_wants()
+            self._remove_processes()
+        self.removing = False
+
+    def _remove_items(self, parts: tuple[str, ...]) -> None:
+        """Delta debugging (ddmin) over all items of these parts together: wants, faults, fates of messages."""
+        items = [item for item in _items(self.best) if item[0] in parts and not (parts is DETAILS and _is_fault(item))]
+        others = [item for item in _items(self.best) if item not in items]
         size = max(1, len(items) // 2)
         while items and self.left > 0:
             start, removed = 0, False
             while start < len(items):
                 rest = items[:start] + items[start + size :]
-                if self.keep(_with_items(self.best, rest)):
+                if self.keep(_with_items(self.best, others + rest)):
                     items, removed = rest, True
                 else:
                     start += size
@@ -104,14 +152,57 @@ class Shrinker:
         early = min((item.at_ms for _, item in items if hasattr(item, "at_ms")), default=0.0)
         self.keep(_with_items(self.best, [(part, _sooner(item, early)) for part, item in items]))
 
+    def _close_gaps(self) -> None:
+        """Shift everything from some time on, so that less time passes before it."""
+        moments = sorted({item.at_ms for _, item in _items(self.best) if hasattr(item, "at_ms")})
+        for before, after in zip(moments[-2::-1], moments[:0:-1], strict=True):  # the last gap first
+            for target in (before, before + 1, float(round((before + after) / 2))):
+                items = [
+                    (part, _sooner(item, after - target) if getattr(item, "at_ms", 0) >= after else item)
+                    for part, item in _items(self.best)
+                ]
+                if target < after and self.keep(_with_items(self.best, items)):
+                    break
+
+    def _renumber(self) -> None:
+        """Call the processes 1, 2, … in the same order, unless their identifiers were given."""
+        best = self.best
+        if not self.numbered or best.initial or best.edges:
+            return
+        names = {process: number for number, process in enumerate(sorted(best.ids), 1)}
+        items = [(part, _renamed(item, names)) for part, item in _items(best)]
+        self.keep(_with_items(best, items).but(ids=tuple(names[process] for process in best.ids)))
+
+    def _explain_crashes(self) -> None:
+        """Move crashes without an effect to times at which something has just begun."""
+        found = self._violation(self.best) if self.unexplained.faults else None
+        if found is None:
+            return
+        trace, idle = found[0], {(crash.process, crash.at) for crash in idle_crashes(found[0])}
+        moments = sorted({event.at for event in trace})[:MOST_MOMENTS]
+        for crash in self.best.crash:
+            if (crash.process, round(crash.at_ms * US)) in idle:
+                others = [item for item in _items(self.best) if item[1] is not crash]
+                for at in moments:
+                    moved = _sooner(crash, crash.at_ms - (at + trace.header.message_us / 2) / US)
+                    if self.keep(_with_items(self.best, [*others, ("crash", moved)]), better=True):
+                        break
+
     def _round_numbers(self) -> None:
         for place, (part, item) in enumerate(_items(self.best)):
             for field in item.__struct_fields__:
-                for simpler in _simpler(field, getattr(item, field)):
-                    items = _items(self.best)
-                    items[place] = (part, msgspec.structs.replace(items[place][1], **{field: simpler}))
-                    if self.keep(_with_items(self.best, items)):
-                        break
+                simpler = True
+                while simpler:  # halving needs several rounds
+                    simpler = self._simplify(place, part, field)
+
+    def _simplify(self, place: int, part: str, field: str) -> bool:
+        """Give one field of one item the simplest value that still fails; True if it changed."""
+        for value in _simpler(field, getattr(_items(self.best)[place][1], field)):
+            items = _items(self.best)
+            items[place] = (part, msgspec.structs.replace(items[place][1], **{field: value}))
+            if self.keep(_with_items(self.best, items)):
+                return True
+        return False
 
 
 def shrink(
@@ -127,8 +218,8 @@ def shrink(
     if run.explicit is None or run.trace is None:
         raise VezError("an explained run has no explicit scenario", hint="this is a bug in vez")
     start = run.explicit.but(n=None, ids=run.trace.header.ids, expect=Expect(broken=(broken,)))
-    shrinker = Shrinker(start, algorithm, broken, attempts)
-    if not shrinker.fails(start):
+    shrinker = Shrinker(start, algorithm, broken, attempts, numbered=not scenario.ids)
+    if not shrinker.begin():
         return scenario.but(expect=Expect(broken=(broken,)))
     best = shrinker.run()
     progress(len(_items(best)))
@@ -143,6 +234,11 @@ def _with_items(scenario: Scenario, items: list[Item]) -> Scenario:
     return scenario.but(**{part: tuple(item for kind, item in items if kind == part) for part in PARTS})
 
 
+def _is_fault(item: Item) -> bool:
+    part, value = item
+    return part == "message" and (value.lost or bool(value.copies))
+
+
 def _named(item: Item) -> set[int]:
     """The processes that an item names."""
     _, value = item
@@ -152,14 +248,35 @@ def _named(item: Item) -> set[int]:
     return named
 
 
-def _lasts(verdict: Verdict) -> bool:
-    """True if the violation lasts long enough to be seen in a picture."""
-    together = verdict.name in (Property.EXCLUSION, Property.UNIQUENESS)
-    return not together or any(span.end > span.start for span in verdict.spans)
+def _renamed(item: Any, names: dict[int, int]) -> Any:
+    """An item with other names for the processes."""
+    changes: dict[str, Any] = {
+        field: names[getattr(item, field)] for field in ("process", "peer", "sender", "to") if hasattr(item, field)
+    }
+    for field in ("groups", "one_way"):
+        if hasattr(item, field):
+            changes[field] = tuple(tuple(names[process] for process in group) for group in getattr(item, field))
+    return msgspec.structs.replace(item, **changes)
+
+
+def violation(scenario: Scenario, algorithm: type[Process], broken: str) -> tuple[Trace, Verdict] | None:
+    """The run and its verdict if the property is broken in it. None for an invalid scenario."""
+    try:
+        run = simulate(scenario, algorithm)
+    except VezError:
+        return None
+    verdicts = judge(run.trace, [broken]) if run.trace is not None else ()
+    found = next((verdict for verdict in verdicts if verdict.status is Status.BROKEN), None)
+    return None if run.trace is None or found is None else (run.trace, found)
+
+
+def reason(verdict: Verdict) -> str:
+    """The kind of violation, for properties that can be broken in more than one way."""
+    return verdict.said.key if verdict.name == Property.VALIDITY else "otherwise"
 
 
 def _sooner(item: Any, early: float) -> Any:
-    moments = {field: getattr(item, field, None) for field in ("at_ms", "recover_ms", "until_ms")}
+    moments = {field: getattr(item, field, None) for field in MOMENTS}
     given = {field: round(at - early, 6) for field, at in moments.items() if at is not None}
     return msgspec.structs.replace(item, **given)
 
@@ -174,9 +291,12 @@ def _simpler(field: str, value: Any) -> Iterator[Any]:
         yield from (tuple(round(part, digits) for part in value) for digits in (0, 1, 2))
     if not isinstance(value, float) or field == "rate":
         return
-    simplest = 0.0 if field == "at_ms" else 1.0
+    if field in ("recover_ms", "withdraw_ms"):
+        yield None
+    simplest = 0.0 if field in ("at_ms", "linger_ms") else 1.0
     seen = {value}
-    for candidate in (simplest, float(round(value / 2)), float(round(value)), round(value, 1), round(value, 2)):
+    half, whole = float(round(value / 2)), float(round(value))
+    for candidate in (simplest, half, whole, round(value, 1), round(value, 2)):
         if candidate not in seen and simplest <= candidate <= value + 0.5:
             seen.add(candidate)
             yield candidate

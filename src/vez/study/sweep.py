@@ -87,6 +87,8 @@ class Sweep(msgspec.Struct, kw_only=True):
     """How many runs were asked for."""
     runs: int = 0
     """How many were made; fewer than asked for where Ctrl-C ended the sweep."""
+    seeds: tuple[tuple[int, int], ...] = ()
+    """First and last seed of each unbroken row of seeds that were run. Workers may leave gaps before Ctrl-C."""
     events: int = 0
     by_kind: dict[str, int] = {}
     client_delay: Summary = Summary(0)
@@ -188,6 +190,7 @@ def _merge(scenario: Scenario, asked: int, judged: list[Judged]) -> Sweep:
         scenario=scenario,
         asked=asked,
         runs=len(judged),
+        seeds=_rows([one.seed for one in judged]),
         events=sum(one.events for one in judged),
         by_kind=dict(sorted(kinds.items())),
         client_delay=_pool(one.client_delay for one in judged),
@@ -197,6 +200,17 @@ def _merge(scenario: Scenario, asked: int, judged: list[Judged]) -> Sweep:
         missed=len(missed),
         first_missed=(missed[0].seed, missed[0].missed) if missed else None,
     )
+
+
+def _rows(seeds: list[int]) -> tuple[tuple[int, int], ...]:
+    """Ascending seeds as unbroken rows: (first, last)."""
+    rows: list[tuple[int, int]] = []
+    for seed in seeds:
+        if rows and rows[-1][1] == seed - 1:
+            rows[-1] = (rows[-1][0], seed)
+        else:
+            rows.append((seed, seed))
+    return tuple(rows)
 
 
 def _tallies(judged: Iterable[Judged]) -> list[Tally]:

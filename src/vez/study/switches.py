@@ -12,21 +12,26 @@ from itertools import islice
 from random import Random
 from typing import Any
 
+from vez.core import answers
 from vez.core.assumptions import Assumption
-from vez.core.process import Mutex, Process
-from vez.core.trace import INTERNAL, Trace
+from vez.core.process import PARAMETER, Mutex, Process, marked, name_of
 from vez.errors import Misuse, UnknownName
 from vez.sim import Scenario, simulate
 from vez.sim.scenario import Crash, Nemesis, Network, Suspicion, Want, Workload
 from vez.sim.setup import DEFAULT_N
+from vez.study.explain import shown_events
 from vez.study.search import Break, breaks, first_break
-from vez.study.tidy import shortened
+from vez.study.shortest import Shortest, smallest_of
+from vez.study.shrink import shrink
+from vez.study.tidy import tidied
 
 SEEDS = 300
 SPREAD = "uniform(0.5, 1.5)"
 """Message delays of scenarios that break another assumption: random, but within what the timers tolerate."""
 BUSY_MS = 30.0
-"""Random faults happen within this time, while requests or an election are in progress."""
+"""Faults that are drawn here happen within this time, while requests or an election are in progress."""
+LONG_STAY_MS = 10.0
+"""Taken for the longest stay where the algorithm names none."""
 SIZES = (3, DEFAULT_N, 4)
 """Numbers of processes to try if none is given. Fewer processes give shorter runs."""
 CANDIDATES = 4
@@ -62,10 +67,11 @@ def shortest_break(
     seeds: int = SEEDS,
     parameters: dict[str, Any] | None = None,
     progress: Callable[[int], None] = lambda tried: None,
-) -> tuple[Break, Scenario] | None:
-    """Shorten the first few violations; return the shortest scenario with the violation that it came from.
+) -> tuple[Break, Shortest] | None:
+    """Shorten the first few violations, and ask the checker for a run that is smaller than the shortest of them.
 
-    If Ctrl-C comes after a violation was found, the result is the best until then; else KeyboardInterrupt is raised.
+    The result has the violation that it came from. If Ctrl-C comes after a violation was found, it is the best until
+    then; else KeyboardInterrupt is raised.
     """
     worlds = worlds_without(algorithm, assumption, n=n, seeds=seeds, parameters=parameters or {})
     found = islice(breaks(worlds, algorithm, algorithm.guarantees, progress=progress), CANDIDATES)
@@ -73,16 +79,17 @@ def shortest_break(
     try:
         for one in found:
             short.append((one, one.scenario))
-            short[-1] = (one, shortened(one, algorithm, attempts=ATTEMPTS))
+            shrunk = shrink(one.scenario, algorithm, one.property, attempts=ATTEMPTS)
+            short[-1] = (one, tidied(shrunk, algorithm, one.property))
+        if not short:
+            return None
+        source, best = min(short, key=lambda pair: _size(pair[1], algorithm))
+        return source, smallest_of(best, algorithm, source.property)
     except KeyboardInterrupt:
         if not short:
             raise
-    return min(short, key=lambda pair: _size(pair[1], algorithm), default=None)
-
-
-def shown_events(trace: Trace) -> int:
-    """Number of events that pictures show. The others only serve to validate a run."""
-    return sum(not isinstance(event, INTERNAL) for event in trace.events)
+    source, best = min(short, key=lambda pair: _size(pair[1], algorithm))
+    return source, Shortest(scenario=best, minimal=False, words="not known to be minimal: interrupted")
 
 
 def _size(scenario: Scenario, algorithm: type[Process]) -> int:
@@ -104,7 +111,7 @@ def worlds_without(
     wanted = Assumption(assumption)
     if wanted not in algorithm.assumes:
         known = ", ".join(algorithm.assumes) or "nothing"
-        raise Misuse(f"{algorithm.name} does not assume {wanted}", hint=f"it assumes {known}")
+        raise Misuse(f"{name_of(algorithm)} does not assume {wanted}", hint=f"it assumes {known}")
     if wanted not in WORLDS:
         raise Misuse(
             f"{wanted} cannot be turned off: {wanted.meaning}", hint="identifiers are the addresses of the channels"
@@ -117,7 +124,7 @@ def _generate(
 ) -> Iterator[Scenario]:
     for seed in range(seeds):
         place, round_ = seed % len(worlds), seed // len(worlds)
-        size = n or max(SIZES[round_ % len(SIZES)], algorithm.smallest())
+        size = n or max(SIZES[round_ % len(SIZES)], answers.smallest(algorithm))
         requests = 1 + round_ // len(SIZES) % 3
         base = Scenario(
             algorithm=algorithm.name,
@@ -134,12 +141,14 @@ def _generate(
 
 def _workload(algorithm: type[Mutex], parameters: dict[str, Any], requests: int) -> Workload:
     """Contention, with stays shorter than a lease."""
-    longest = min(3.0, _stay_bound(algorithm, parameters) / 3) if algorithm.stay_bound else 3.0
+    longest = min(3.0, _stay_bound(algorithm, parameters) / 2)
     return Workload(requests=requests, think_ms="uniform(0, 10)", inside_ms=f"uniform(0.5, {longest:g})")
 
 
 def _stay_bound(algorithm: type[Mutex], parameters: dict[str, Any]) -> float:
-    return float(parameters.get(algorithm.stay_bound, getattr(algorithm(), algorithm.stay_bound)))
+    known = {name: value for name, value in parameters.items() if name in marked(algorithm, PARAMETER)}
+    bound = answers.longest_stay_ms(algorithm(**known))
+    return LONG_STAY_MS if bound is None else bound
 
 
 def _loss(algorithm: type[Process], base: Scenario, chance: Random) -> Scenario:
@@ -159,7 +168,7 @@ def _pair(algorithm: type[Process], base: Scenario, chance: Random, inside_ms: f
     """Two processes that want in often. Algorithms without a progress guarantee get stuck less often than with more."""
     if not issubclass(algorithm, Mutex):
         return base
-    contenders = algorithm.contenders(_ids(base))
+    contenders = answers.contenders(algorithm, _ids(base))
     first = int(chance.random() * len(contenders))
     wants = tuple(
         Want(process=process, at_ms=float(at), inside_ms=inside_ms)
@@ -178,7 +187,7 @@ def _overtaking(algorithm: type[Process], base: Scenario, chance: Random) -> Sce
 
 
 def _crash(algorithm: type[Process], base: Scenario, chance: Random) -> Scenario:
-    return base.but(nemesis=Nemesis(crashes=1, within_ms=BUSY_MS))
+    return base.but(nemesis=Nemesis(crashes=1))
 
 
 def _hub_crash(algorithm: type[Process], base: Scenario, chance: Random) -> Scenario:
@@ -188,7 +197,7 @@ def _hub_crash(algorithm: type[Process], base: Scenario, chance: Random) -> Scen
 def _recovery(algorithm: type[Process], base: Scenario, chance: Random) -> Scenario:
     """Crashed processes recover: in half of the scenarios with their durable fields, in half without."""
     memory = chance.random() < 0.5
-    return base.but(nemesis=Nemesis(crashes=2, recoveries=2, memory=memory, within_ms=BUSY_MS))
+    return base.but(nemesis=Nemesis(crashes=2, recoveries=2, memory=memory))
 
 
 def _amnesia(algorithm: type[Process], base: Scenario, chance: Random) -> Scenario:
@@ -213,7 +222,7 @@ def _forgotten(algorithm: type[Process], base: Scenario, chance: Random) -> Scen
 
 
 def _pause(algorithm: type[Process], base: Scenario, chance: Random) -> Scenario:
-    return base.but(nemesis=Nemesis(pauses=2, within_ms=BUSY_MS))
+    return base.but(nemesis=Nemesis(pauses=2))
 
 
 def _late_messages(algorithm: type[Process], base: Scenario, chance: Random) -> Scenario:

@@ -16,8 +16,9 @@ import numpy as np
 
 from vez.check.search.breadth_first import Search
 from vez.check.search.overlap import Overlap
-from vez.check.search.packed import BATCH, Candidates
+from vez.check.search.packed import BATCH
 from vez.check.search.store import Numbers
+from vez.check.search.successors import Candidates
 
 Mask = Any
 
@@ -75,7 +76,9 @@ class Graph:
 
     def components(self) -> list[list[int]]:
         """The strongly connected components that contain a cycle (Tarjan, SIAM J. Computing 1(2), 1972)."""
-        states = np.union1d(self.source, self.target)
+        used: Mask = np.zeros(self.size, dtype=bool)
+        used[self.source] = used[self.target] = True
+        states = np.flatnonzero(used).astype(self.source.dtype)  # np.union1d would import numpy.ma first
         order = np.argsort(self.source, kind="stable")
         source = np.searchsorted(states, self.source[order])
         target = array("i", np.searchsorted(states, self.target[order]).astype(np.int32).tobytes())
@@ -124,9 +127,13 @@ def _tarjan(first: Sequence[int], target: Sequence[int]) -> Iterator[list[int]]:
 class Fairness:
     """Finds the cycles in which a fair run can stay for ever."""
 
-    def __init__(self, graph: Graph) -> None:
-        """`graph` has all steps: a class that is enabled in a state has a step from it."""
+    def __init__(self, graph: Graph, advance: int = -1, running: Mask | None = None) -> None:
+        """`graph` has all steps: a class that is enabled in a state has a step from it.
+
+        Where time is followed, `advance` is the class of its passing, and in the states `running` a clock runs.
+        """
         self.graph = graph
+        self._advance, self._running = advance, running
         self.classes = int(graph.fair.max()) + 1 if len(graph.fair) else 0
         key = graph.source.astype(np.int64) * (self.classes + 1) + graph.fair
         pairs = np.sort(key[graph.fair >= 0])  # np.unique hashes, which takes ten times as long here
@@ -147,7 +154,8 @@ class Fairness:
         """The components of `inside` in which a fair run can stay for ever.
 
         Every class must be disabled somewhere in it or happen in it. If a part of a component is fair then
-        so is the whole, hence only whole components are looked at.
+        so is the whole, hence only whole components are looked at. Where time is followed, it must also pass without
+        end: a tick passes in the component, or no clock runs in one of its states, where any time may pass.
         """
         core = inside.core()
         components = core.components()
@@ -163,7 +171,12 @@ class Fairness:
         taken = np.bincount(belongs[core.source[within]] * width + core.fair[within], minlength=total * width)
         sizes = np.array([len(states) for states in components])
         starved = (enabled.reshape(total, width) == sizes[:, None]) & (taken.reshape(total, width) == 0)
-        return [states for states, unfair in zip(components, starved.any(axis=1), strict=True) if not unfair]
+        fair = ~starved.any(axis=1)
+        if self._running is not None:
+            calm = np.array([not self._running[states].all() for states in components])
+            ticks = taken.reshape(total, width)[:, self._advance] > 0 if self._advance >= 0 else False
+            fair &= calm | ticks
+        return [states for states, chosen in zip(components, fair, strict=True) if chosen]
 
     def lasso(self, inside: Graph, component: list[int], through: int) -> list[int]:
         """A fair cycle in a component that begins and ends in `through`."""
@@ -175,6 +188,10 @@ class Fairness:
         for fair in np.flatnonzero((counts > 0) & (counts < len(component))).tolist():
             if all(fair in self.enabled(state) for state in walk):  # it must pass a state without it
                 walk += self._to_disabled(follow, walk[-1], fair)
+        if self._advance >= 0 and (core.fair == self._advance).any():  # time must pass in the loop
+            counts[self._advance] = len(component)
+        elif self._running is not None and self._running[walk].all():
+            walk += _shortest(follow, walk[-1], (~self._running).__getitem__)[1:]
         for fair in np.flatnonzero(counts == len(component)).tolist():
             chosen = core.fair == fair
             source, target = core.source[chosen], core.target[chosen]
@@ -205,9 +222,9 @@ class _Follow:
 
 def _takes(walk: list[int], source: Any, target: Any, size: int) -> bool:
     """True if a walk contains one of these steps."""
-    steps = np.unique(source.astype(np.int64) * size + target)
+    steps = np.sort(source.astype(np.int64) * size + target)
     taken = np.array([before * size + after for before, after in pairwise(walk)], dtype=np.int64)
-    return bool(np.isin(taken, steps).any())
+    return bool((np.searchsorted(steps, taken, "right") > np.searchsorted(steps, taken, "left")).any())
 
 
 def reaching(graph: Graph, goal: Mask) -> Mask:

@@ -14,8 +14,9 @@ import numpy as np
 from vez.check.liveness.graph import Fairness, Graph, Mask, reaching
 from vez.check.model.local import WAITING, Local
 from vez.check.search.breadth_first import Search
-from vez.check.search.layout import IS_WAITING
+from vez.check.search.layout import IS_WAITING, RUNS
 from vez.core.assumptions import Property
+from vez.words import Sentence, said
 
 LIVENESS = (
     Property.DEADLOCK_FREEDOM,
@@ -46,7 +47,7 @@ class Liveness:
         self._graph: Graph | None = None
         self._fairness: Fairness | None = None
         self._everything: list[list[int]] | None = None
-        self._stands_still: bool | None = None
+        self._stands_still: tuple[Sentence, ...] | None = None
 
     @property
     def graph(self) -> Graph:
@@ -58,57 +59,82 @@ class Liveness:
     @property
     def fairness(self) -> Fairness:
         if self._fairness is None:
-            self._fairness = Fairness(self.graph)
+            running = self._running() if self.model.configuration.timed else None
+            self._fairness = Fairness(self.graph, self._advance, running)
         return self._fairness
+
+    @property
+    def _advance(self) -> int:
+        """The class of fairness of the passing of time; -1 if none passes."""
+        return self.packed.fair_numbers.get(("advance",), -1)
 
     @property
     def may_be_endless(self) -> bool:
         """True if the reduced graph has a cycle; if it has none, neither has the whole graph."""
-        if not self.search.cyclic:
-            return False
-        source, target = (np.concatenate([part[end] for part in self.search.followed]) for end in (0, 1))
-        whole = Graph(source, target, np.zeros(len(source), dtype=np.int32), self.packed.store.count)
-        return bool(len(whole.core().source))
+        return self.search.cyclic and bool(len(self._followed().core().source))
+
+    def _followed(self) -> Graph:
+        """The graph of a reduced search."""
+        source, target, fair = (np.concatenate([part[place] for part in self.search.followed]) for place in range(3))
+        return Graph(source, target, fair, self.packed.store.count)
 
     @property
-    def stands_still(self) -> bool:
-        """True if messages may go round for ever while a timer runs. Time passes only when none is under way, so what
-        the timer would do was never seen, though it must happen some day."""
+    def stands_still(self) -> tuple[Sentence, ...]:
+        """Why what should happen later may never have been seen, because time may stand still; empty if it does not."""
         if self._stands_still is None:
-            self._stands_still = self.search.cyclic and self._has_standstill()
+            timed = self.search.cyclic and self.model.configuration.timed
+            self._stands_still = self._standstill() if timed else ()
         return self._stands_still
 
-    def _has_standstill(self) -> bool:
-        states = self._timeless()
-        if not states.any():
-            return False
-        if self.search.partial:  # fairness cannot be told there: any cycle is suspicious
-            source, target = (np.concatenate([part[end] for part in self.search.followed]) for end in (0, 1))
-            whole = Graph(source, target, np.zeros(len(source), dtype=np.int32), self.packed.store.count)
-            return bool(len(whole.restricted(states).core().source))
-        return bool(self.fairness.fair_components(self.graph.restricted(states)))
+    def _standstill(self) -> tuple[Sentence, ...]:
+        running = self._running()
+        if not running.any():
+            return ()
+        states = running.copy()
+        graph = self._followed() if self.search.partial else self.graph
+        if self._advance >= 0:  # else no tick passes at all, and -1 is the class of what need not happen
+            states[graph.source[graph.fair == self._advance]] = False
+        if not self._stops(graph.restricted(states)):
+            return ()
+        if not self.model.configuration.clock.delay_us and self._stops(graph.restricted(states & self._moving())):
+            return (said("messages_go_round"),)
+        return (said("protocol_stops_time"),)
 
-    def _timeless(self) -> Mask:
-        """The states with a timer that runs and a message under way."""
-        runs = self._mask_of(lambda local: any(left > 0 for _, left in local.timers), any_of=True)
-        if not runs.any():
-            return runs
+    def _stops(self, still: Graph) -> bool:
+        """True if a fair run can stay for ever among these states, in which a clock runs and no tick can pass."""
+        if self.search.partial:  # fairness cannot be told there: any cycle is suspicious
+            return bool(len(still.core().source))
+        return bool(Fairness(self.graph).fair_components(still))
+
+    def _running(self) -> Mask:
+        """The states in which a clock runs."""
+        runs = self._marked(RUNS)
+        return runs | self._moving() if self.model.configuration.clock.delay_us else runs
+
+    def _moving(self) -> Mask:
+        """The states with a message under way."""
         store = self.packed.store
         words = store.slice(0, store.count)
         moving = np.zeros(store.count, dtype=bool)
         for channel in self.packed.channels.values():
             moving |= store.values(words, channel.column) != 0
-        return runs & moving
+        return moving
+
+    def _marked(self, mark: int) -> Mask:
+        """The states in which a process has the mark."""
+        store = self.packed.store
+        words = store.slice(0, store.count)
+        mask: Mask = np.zeros(store.count, dtype=bool)
+        for place, table in enumerate(self.packed.processes):
+            mask |= (table.marks.array[store.values(words, place)] & mark) != 0
+        return mask
 
     def failure(self, name: Property) -> Failure | None:
         """The first state or loop in which a property fails."""
         state = self.failing_end(name)
         if state is not None:
             return Failure(state)
-        loop = self._failing_loop(name) if self.search.cyclic else None
-        if loop is not None and self.stands_still and self._timeless()[list(loop.loop)].all():
-            return None  # a timer would end it
-        return loop
+        return self._failing_loop(name) if self.search.cyclic else None
 
     def failing_end(self, name: Property) -> int | None:
         """The first state in which a run may end such that the property is broken; None if there is none."""
@@ -124,43 +150,56 @@ class Liveness:
         live = {p: local for p, local in zip(self.model.ids, locals_, strict=True) if local.alive}
         if name in (Property.DEADLOCK_FREEDOM, Property.STARVATION_FREEDOM):
             return any(local.phase == WAITING for local in locals_)
-        if not live:
-            return False
+        able = [process for process in self.model.configuration.candidates if process in live]
+        if not able and not any(local.view for local in live.values()):
+            return False  # nobody who may lead is alive
         if name is Property.TERMINATION:
-            return not any(local.led for local in locals_)
+            return not _has_live_leader(live)
         views = {local.view[0] if local.view else None for local in live.values()}
         if name is Property.AGREEMENT:
-            return len(views) > 1 or None in views
+            return len(views) > 1 or not views <= live.keys()
         named = views - {None}
-        best = max(live) if getattr(self.model.configuration.algorithm, "best_wins", False) else None
-        return any(leader not in live or (best is not None and leader != best) for leader in named)
+        best_wins = getattr(self.model.configuration.algorithm, "best_wins", False)
+        return any(leader not in able or (best_wins and leader != able[-1]) for leader in named)
 
-    def point_of_no_return(self, states: list[int], bad: Mask) -> int | None:
-        """The number of steps after which every continuation of the run fails; None if there is always a good one."""
+    def hopeless(self, name: Property) -> Mask:
+        """The states from which every continuation breaks the property.
+
+        A continuation that keeps it ends well, or reaches a fair component in which the property can be kept for ever.
+        """
         graph = self.graph
-        good_ends = np.zeros(graph.size, dtype=bool)
-        good_ends[self.search.end_states()] = True
-        good_ends &= ~bad
-        if self.search.cyclic:
-            outside = graph.restricted(~bad)
-            for component in self.fairness.fair_components(outside):
-                good_ends[component] = True
-        good = reaching(graph.restricted(~bad), good_ends)
-        return next((place for place, state in enumerate(states) if not good[state]), None)
-
-    def bad_states(self, name: Property, failure: Failure) -> Mask:
-        """The states in which a run fails if it ends there or stays there."""
-        bad = np.zeros(self.search.packed.store.count, dtype=bool)
+        kept: Mask = np.zeros(graph.size, dtype=bool)
+        if name not in LIVENESS:
+            kept[self.search.end_states()] = True
+            graph = graph.restricted(~self.search.violations(name))
+            for component in self.fairness.fair_components(graph) if self.search.cyclic else ():
+                kept[component] = True
+            return ~reaching(graph, kept & ~self.search.violations(name))
         ends = self.search.end_states()
-        if name in (Property.DEADLOCK_FREEDOM, Property.STARVATION_FREEDOM):
-            bad[ends] = self._waiting_mask()[ends]
-        elif name in LIVENESS:
-            bad[[state for state in ends.tolist() if self.fails_at_end(name, state)]] = True
-        if failure.loop:
-            bad |= self._waiting_mask() if self.model.configuration.algorithm.role == "mutex" else False
-        elif name not in LIVENESS:
-            bad |= self.search.violations(name)
-        return bad
+        kept[ends] = ~self._fails(name)[ends]
+        for component in self._keeping(name) if self.search.cyclic else ():
+            kept[component] = True
+        return ~reaching(graph, kept)
+
+    def _keeping(self, name: Property) -> list[list[int]]:
+        """The fair components in which a run can stay for ever and keep a liveness property."""
+        if name in (Property.AGREEMENT, Property.VALIDITY):
+            return self.fairness.fair_components(self.graph.restricted(~self._fails(name)))
+        if name is Property.STARVATION_FREEDOM:
+            waits = [self._waits(place) for place in range(self.packed.n)]
+            return [states for states in self._fair if not any(mask[states].all() for mask in waits)]
+        if name is Property.TERMINATION:
+            led = ~self._fails(name)
+            return [states for states in self._fair if led[states].any()]
+        waiting, entries = self._waiting_mask(), ~self._steps_without_entry()
+        source, target = self.graph.source[entries], self.graph.target[entries]
+        kept = []
+        for states in self._fair:
+            inside = np.zeros(self.graph.size, dtype=bool)
+            inside[states] = True
+            if not waiting[states].all() or (inside[source] & inside[target]).any():
+                kept.append(states)
+        return kept
 
     # Cycles.
 
@@ -170,7 +209,7 @@ class Liveness:
         elif name is Property.DEADLOCK_FREEDOM:
             found = [self._loop_in(self._waiting_mask(), self._steps_without_entry())]
         elif name is Property.TERMINATION:
-            found = [self._loop_in(~self._mask_of(lambda local: bool(local.led), any_of=True))]
+            found = [self._loop_in(self._fails(name))]
         else:
             found = [self._loop_through(name)]
         failures = [failure for failure in found if failure is not None]
@@ -185,11 +224,16 @@ class Liveness:
         walk = self.fairness.lasso(inside, first, first[0])
         return Failure(first[0], tuple(walk))
 
-    def _loop_through(self, name: Property) -> Failure | None:
-        """A fair cycle with a state in which the live processes do not agree on a valid leader."""
+    @property
+    def _fair(self) -> list[list[int]]:
+        """The fair components of the whole graph."""
         if self._everything is None:
             self._everything = self.fairness.fair_components(self.graph)
-        for component in sorted(self._everything, key=lambda component: component[0]):
+        return self._everything
+
+    def _loop_through(self, name: Property) -> Failure | None:
+        """A fair cycle with a state in which the live processes do not agree on a valid leader."""
+        for component in sorted(self._fair, key=lambda component: component[0]):
             for state in component:
                 if self.fails_at_end(name, state):
                     return Failure(state, tuple(self.fairness.lasso(self.graph, component, state)))
@@ -200,19 +244,24 @@ class Liveness:
         return (table.marks.array[store.values(store.slice(0, store.count), place)] & IS_WAITING) != 0
 
     def _waiting_mask(self) -> Mask:
-        mask = self._waits(0)
-        for place in range(1, self.packed.n):
-            mask = mask | self._waits(place)
-        return mask
+        return self._marked(IS_WAITING)
 
-    def _mask_of(self, says: Any, *, any_of: bool) -> Mask:
+    def _fails(self, name: Property) -> Mask:
+        """The states in which a run fails if it ends there; judged once for all that look alike to the property."""
+        if name in (Property.DEADLOCK_FREEDOM, Property.STARVATION_FREEDOM):
+            return self._waiting_mask()
         store = self.packed.store
         words = store.slice(0, store.count)
-        mask: Mask = np.zeros(store.count, dtype=bool)
+        alike = np.zeros(store.count, dtype=np.int64)
         for place, table in enumerate(self.packed.processes):
-            answers = np.array([says(self.model.locals[number]) for number in table.numbers], dtype=bool)
-            mask = mask | answers[store.values(words, place)]
-        return mask if any_of else ~mask
+            kinds: dict[tuple[Any, ...], int] = {}
+            locals_ = [self.model.locals[number] for number in table.numbers]
+            seen = [kinds.setdefault((one.alive, one.view, bool(one.led)), len(kinds)) for one in locals_]
+            if int(alike.max()) * len(kinds) >= 1 << 62:  # make the numbers small again
+                alike = np.unique(alike, return_inverse=True)[1]
+            alike = alike * len(kinds) + np.array(seen)[store.values(words, place)]
+        _, first, which = np.unique(alike, return_index=True, return_inverse=True)
+        return np.array([self.fails_at_end(name, state) for state in first.tolist()], dtype=bool)[which]
 
     def _steps_without_entry(self) -> Mask:
         """The steps in which no process enters."""
@@ -230,3 +279,11 @@ class Liveness:
             self.model.locals[table.numbers[int(self.packed.store.values(words, place)[0])]]
             for place, table in enumerate(self.packed.processes)
         ]
+
+
+def _has_live_leader(live: dict[int, Local]) -> bool:
+    """True if a live process leads, or one has led and nobody names a dead leader."""
+    named = {process: local.view[0] for process, local in live.items() if local.view}
+    if any(leader == process for process, leader in named.items()):
+        return True
+    return live.keys() >= set(named.values()) and any(local.led for local in live.values())

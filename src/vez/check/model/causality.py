@@ -10,11 +10,12 @@ and word of the failure detector is no message.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from vez.check.model.configuration import FOREVER, Configuration
+from vez.check.model.doorway import DoorwayMachine, Marked
 from vez.check.model.identity import identity
-from vez.check.model.local import Event, Local, Machine, Transition
+from vez.check.model.local import INSIDE_A_HANDLER, Event, Local, Machine, Transition
 from vez.core.message import Message
 from vez.errors import Misuse
 
@@ -29,9 +30,12 @@ class Stamped(NamedTuple):
     known: Known
 
 
-def bare(message: Message | Stamped) -> Message:
+def bare(message: Any) -> Message:
     """The message as the algorithm sent it."""
-    return message.message if isinstance(message, Stamped) else message
+    while isinstance(message, Stamped | Marked):
+        message = message.message
+    found: Message = message
+    return found
 
 
 class CausalMachine(Machine):
@@ -51,8 +55,12 @@ class CausalMachine(Machine):
     def initial(self, process: int) -> tuple[Transition, ...]:
         return tuple(_stamped(outcome, self._nothing) for outcome in super().initial(process))
 
+    def initial_inside(self, process: int) -> tuple[Transition, ...]:
+        return tuple(_stamped(outcome, self._nothing) for outcome in super().initial_inside(process))
+
     def react(self, process: int, local: Local, event: Event) -> tuple[Transition, ...]:
-        known = local.known
+        known, inside = local.known, event[:1] if event[0] == INSIDE_A_HANDLER else ()
+        event = event[len(inside) :]
         if event[0] == "deliver":
             kind, sender, message = event
             known = tuple(map(max, known, message.known))
@@ -60,7 +68,7 @@ class CausalMachine(Machine):
         elif event[0] == "want":
             place = self._place[process]
             known = (*known[:place], known[place] + 1, *known[place + 1 :])
-        outcomes = self._reaction(process, local._replace(known=()), event)
+        outcomes = self._reaction(process, local._replace(known=()), (*inside, *event))
         return tuple(_stamped(outcome, known) for outcome in outcomes)
 
     def _reaction(self, process: int, local: Local, event: Event) -> tuple[Transition, ...]:
@@ -70,6 +78,23 @@ class CausalMachine(Machine):
         if found is None:
             found = self._reactions[key] = super().react(process, local, event)
         return found
+
+
+class CausalDoorwayMachine(DoorwayMachine, CausalMachine):
+    """A machine that does both: messages are stamped, and then marked."""
+
+
+_MACHINES: dict[frozenset[str], type[Machine]] = {
+    frozenset(): Machine,
+    frozenset({"causality"}): CausalMachine,
+    frozenset({"doorway"}): DoorwayMachine,
+    frozenset({"causality", "doorway"}): CausalDoorwayMachine,
+}
+
+
+def machine_for(configuration: Configuration, needs: frozenset[str]) -> Machine:
+    """The machine that shows what an observer needs."""
+    return _MACHINES[needs](configuration)
 
 
 def _stamped(outcome: Transition, known: Known) -> Transition:

@@ -6,19 +6,39 @@ checked is written down in the same words as what is simulated. The budgets are 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import combinations, product
+
 import msgspec
 
-from vez.core.assumptions import Assumption
-from vez.core.process import Election, Mutex, Process, handlers_of
+from vez.check.model.clock import Clock
+from vez.check.model.setting import faults, setting
+from vez.core import answers
+from vez.core.answers import LONGEST_MS
+from vez.core.assumptions import Assumption, Property
+from vez.core.process import Election, Mutex, Process, handlers_of, name_of
 from vez.errors import Misuse, UnknownName
-from vez.sim.scenario import Detector, Scenario, Workload
-from vez.sim.setup import Setup
+from vez.sim.delays import us
+from vez.sim.scenario import Detector, Partition, Scenario, Workload
+from vez.sim.setup import Setup, one_election
+from vez.words import Sentence, said
 
 DEFAULT_N = 3
+
 FOREVER = -1
 """As a number of requests: no limit."""
 
-BUDGETS = ("crashes", "recoveries", "losses", "duplicates", "mistakes", "withdrawals")
+BUDGETS = (
+    "crashes",
+    "recoveries",
+    "losses",
+    "duplicates",
+    "mistakes",
+    "withdrawals",
+    "crashes_inside",
+    "partitions",
+    "pauses",
+)
 
 
 class Budget(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,6 +52,12 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
     """How often the failure detector may suspect a process that is alive."""
     withdrawals: int = 0
     """How often a process may stop waiting. No fault of the world, but counted like one."""
+    crashes_inside: int = 0
+    """How often a process may crash inside a handler, after some of its actions."""
+    partitions: int = 0
+    """How often channels may be cut. One partition is in force at a time; it may heal."""
+    pauses: int = 0
+    """How often a process may do nothing for a while, where time is followed."""
 
     def counts(self) -> tuple[int, ...]:
         """The counts in the order of `BUDGETS`."""
@@ -39,13 +65,7 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
 
     def words(self) -> str:
         """The faults in a line: `1 crash, 2 losses`, or `no faults`."""
-        singular = {"crashes": "crash", "recoveries": "recovery", "losses": "loss"}
-        parts = [
-            f"{count} {singular.get(name, name[:-1]) if count == 1 else name}"
-            for name, count in zip(BUDGETS, self.counts(), strict=True)
-            if count
-        ]
-        return ", ".join(parts) or "no faults"
+        return ", ".join(map(str, faults(self)))
 
 
 class Configuration:
@@ -64,9 +84,11 @@ class Configuration:
         bounds: dict[str, int] | None = None,
         capacity: int = 0,
         victims: tuple[int, ...] = (),
+        longest_delay_ms: float | None = None,
+        drift: float = 0.0,
     ) -> None:
         if scenario.n is None and not scenario.ids:
-            scenario = scenario.but(n=max(DEFAULT_N, algorithm.smallest()))
+            scenario = scenario.but(n=max(DEFAULT_N, answers.smallest(algorithm)))
         dropped = _assumptions(algorithm, without)
         self.algorithm = algorithm
         self.dropped = dropped
@@ -74,17 +96,10 @@ class Configuration:
         """Fields and the largest value up to which they are followed: what lies beyond is not explored."""
         self.capacity = capacity
         """The most messages under way on one channel that are followed; 0: any number."""
-        for field in self.bounds:
-            name, dot, place = field.partition(".")
-            if name not in algorithm.__struct_fields__:
-                raise UnknownName(f"field of {algorithm.name}", name, algorithm.__struct_fields__)
-            if dot and not (place.isascii() and place.isdigit()):
-                raise Misuse(
-                    f"bound {field}: expected the place of a value in {name}", hint=f"say {name}.0 for the first"
-                )
+        _check_bounds(algorithm, self.bounds)
         given = budget or Budget()
         if given.withdrawals and not issubclass(algorithm, Mutex):
-            raise Misuse(f"{algorithm.name} is not a mutual exclusion algorithm: nobody waits, so nobody withdraws")
+            raise Misuse(f"{name_of(algorithm)} is not a mutual exclusion algorithm: nobody waits, so nobody withdraws")
         self.budget = _widen(given, dropped)
         self.amnesia = amnesia or Assumption.STABLE_STORAGE in dropped
         """A process may also recover without its durable fields."""
@@ -97,19 +112,69 @@ class Configuration:
         )
         self.setup = Setup(self.scenario, algorithm)
         self.ids = self.setup.ids
+        one = self.setup.process(self.ids[0])
+        self.candidates = answers.candidates(one, self.ids)
+        """Who may lead, the best last."""
         self.topology = self.setup.topology
         self.fifo = fifo
         self.synchronous = Assumption.KNOWN_BOUNDS in keeps and not timeouts
-        """Timers run out only when no message is under way; otherwise at any moment."""
-        self.bounded_stay = Assumption.BOUNDED_STAY in keeps
-        """Where time is kept, it stands still while somebody is inside."""
+        """Time is followed; otherwise there is none, and timers run out at any moment."""
+        self.clock = self._clock(longest_delay_ms, drift, bounded_stay=Assumption.BOUNDED_STAY in keeps)
+        self._check_pauses()
         self.requests = self._requests(scenario, requests)
         self.victims = victims or self._victims(given)
         """The processes that may crash."""
         for process in victims:
             if process not in self.ids:
                 raise Misuse(f"victims: there is no process {process}", hint=f"processes: {self.ids}")
+        self.partitions, self.cuts = self._partitions()
+        """The partitions that may happen, and the channels that each of them cuts."""
         self.detector = scenario.detector.kind == "perfect" and hasattr(algorithm, "on_suspect")
+
+    def _clock(self, longest_delay_ms: float | None, drift: float, *, bounded_stay: bool) -> Clock:
+        self._check_drift(drift)
+        if not self.synchronous:
+            if longest_delay_ms is not None:
+                raise Misuse(
+                    f"{name_of(self.algorithm)}: no bounds on time are kept, so that messages have no longest delay",
+                    hint="leave --longest-delay out",
+                )
+            return Clock()
+        process = self.setup.process(self.ids[0])
+        delay_ms = answers.longest_delay_ms(process) if longest_delay_ms is None else longest_delay_ms
+        stay_ms = answers.longest_stay_ms(process) if bounded_stay else None
+        if delay_ms is not None and not 0 <= delay_ms <= LONGEST_MS:
+            raise Misuse(f"longest delay: expected milliseconds from 0 to {LONGEST_MS:,}, found {delay_ms!r}")
+        return Clock(us(delay_ms or 0), None if stay_ms is None else us(stay_ms), drift)
+
+    def _check_pauses(self) -> None:
+        if self.budget.pauses and not self.timed:
+            raise Misuse(
+                f"{name_of(self.algorithm)}: without bounds on time messages, timers and stays may take any time "
+                "anyway, so that a pause adds nothing",
+                hint="leave --pauses out",
+            )
+
+    def _check_drift(self, drift: float) -> None:
+        name = name_of(self.algorithm)
+        if not 0 <= drift < 1:
+            raise Misuse(f"drift: expected a part of what a timer takes, from 0 to less than 1, found {drift:g}")
+        if drift and not handlers_of(self.algorithm).timers:
+            raise Misuse(
+                f"{name} sets no timers, so that a clock that is off changes nothing", hint="leave --drift out"
+            )
+        if drift and not self.synchronous:
+            raise Misuse(
+                f"{name}: without bounds on time timers run out at any moment anyway, so that drift adds nothing",
+                hint="leave --drift out",
+            )
+
+    @property
+    def timed(self) -> bool:
+        """True if time is followed and something takes time."""
+        clock = self.clock
+        takes_time = handlers_of(self.algorithm).timers or clock.delay_us or clock.stay_us is not None
+        return self.synchronous and bool(takes_time)
 
     def within(self, process: Process) -> bool:
         """True if no field has gone beyond its bound."""
@@ -119,12 +184,18 @@ class Configuration:
         """How often each process wants in, or is asked to elect."""
         if requests < FOREVER:
             raise Misuse(f"requests must not be negative, found {requests}")
+        if not requests and issubclass(self.algorithm, Election) and not scenario.elect:
+            raise Misuse(
+                "nobody would start an election, so nothing would be checked", hint="give --requests 1 or more"
+            )
         asked: list[int] = []
         askable: tuple[int, ...] = ()
         if issubclass(self.algorithm, Mutex):
-            asked, askable = [want.process for want in scenario.want], self.algorithm.contenders(self.ids)
+            asked, askable = [want.process for want in scenario.want], answers.contenders(self.algorithm, self.ids)
         elif issubclass(self.algorithm, Election):
             asked, askable = [elect.process for elect in scenario.elect], self.ids
+            if self.algorithm.one_election and requests not in (0, 1) and not asked:
+                raise one_election(scenario.algorithm, "each process would be asked again (--requests)")
         self.chosen = bool(asked)
         """True if the scenario says who asks, and how often."""
         if asked:
@@ -137,36 +208,96 @@ class Configuration:
         only_hub = Assumption.HUB_STAYS in self.dropped and not others and not given.crashes
         return (self.topology.hub,) if only_hub else self.ids
 
+    def _partitions(self) -> tuple[tuple[Partition, ...], tuple[frozenset[tuple[int, int]], ...]]:
+        """Those that the scenario names, or every split into two groups, cut both ways and one way."""
+        named = self.scenario.partition
+        if named and not self.budget.partitions:
+            raise Misuse("partitions are named, and none may happen", hint="allow some with --partitions")
+        found: dict[frozenset[tuple[int, int]], Partition] = {}
+        for partition in (named or splits(self.ids)) if self.budget.partitions else ():
+            channels = partition.channels(self.ids)
+            cut = frozenset(channel for channel in channels if self.topology.has_channel(*channel))
+            if cut:
+                found.setdefault(cut, partition)
+        return tuple(found.values()), tuple(found)
+
     def words(self) -> str:
         """The configuration in one line; verdicts hold for it and for nothing else."""
-        role = "request" if issubclass(self.algorithm, Mutex) else "election"
-        most = max(self.requests.values(), key=abs, default=0)
-        often = f"{role}s without end" if most < 0 else f"{most} {role}{'s' * (most != 1)}"
-        who = sum(bool(count) for count in self.requests.values())
-        asked = f"{often} each"
-        if self.chosen and (role == "request" or most != 1):
-            times = {process: count for process, count in self.requests.items() if count}
-            asked = ", ".join(f"{count} {role}{'s' * (count != 1)} of {process}" for process, count in times.items())
-        elif role == "election":
-            asked = f"{who} starter{'s' * (who != 1)}" + (f", {asked}" if most != 1 else "")
-        parts = [f"n={len(self.ids)}", asked, "FIFO channels" if self.fifo else "any order of delivery"]
-        if handlers_of(self.algorithm).timers:
-            parts.append("timers when all is quiet" if self.synchronous else "timers at any moment")
-        if Assumption.BOUNDED_STAY in self.dropped:
-            parts.append("stays of any length")
-        parts.append(self.budget.words() + (", memory may be lost" if self.amnesia else ""))
-        if self.victims != self.ids:
-            parts.append(f"only {', '.join(map(str, self.victims))} may crash")
-        if self.capacity:
-            parts.append(f"at most {self.capacity} under way on a channel")
-        parts += [f"{field} up to {most}" for field, most in sorted(self.bounds.items())]
-        return ", ".join(parts)
+        return str(self.sentence)
+
+    @property
+    def sentence(self) -> Sentence:
+        """`words` as a sentence, to be told in a language."""
+        return setting(self, " or ".join(map(partition_words, self.partitions)))
+
+    @property
+    def endless(self) -> bool:
+        """True if somebody asks without end."""
+        return FOREVER in self.requests.values()
+
+    def extent(self) -> str:
+        """How often processes asked, for what may depend on more requests: `within 2 requests each`."""
+        return str(self.asked)
+
+    @property
+    def asked(self) -> Sentence:
+        """`extent` as a sentence, to be told in a language."""
+        most = max(self.requests.values(), default=0)
+        if self.endless:
+            return said("however_often")
+        return said("within_these_requests") if self.chosen else said("within_requests_each", count=most)
+
+    @property
+    def excuses_entries(self) -> bool:
+        """True if a fault can explain an entry that nobody asked for; otherwise that ends a run."""
+        faults = msgspec.structs.replace(self.budget, withdrawals=0)
+        return any(faults.counts()) or bool(self.clock.drift)
 
     def replayable(self) -> Scenario:
         """The scenario without requests and faults, to which a replay adds its own."""
         return self.scenario.but(
-            detector=Detector(kind="none"), elect=(), want=(), crash=(), suspect=(), message=(), choice=()
+            detector=Detector(kind="none"), elect=(), want=(), crash=(), suspect=(), message=(), choice=(), partition=()
         )
+
+
+def splits(ids: tuple[int, ...]) -> Iterator[Partition]:
+    """Every split of the processes into two groups: cut both ways, and in each direction."""
+    for size in range(1, len(ids)):
+        for others in combinations(ids[1:], size):
+            rest = tuple(process for process in ids if process not in others)
+            yield Partition(groups=(rest, others))
+            yield Partition(one_way=tuple(product(rest, others)))
+            yield Partition(one_way=tuple(product(others, rest)))
+
+
+def partition_words(partition: Partition) -> str:
+    """A partition as on the command line: `1,2|3` or `1>3, 2>3`."""
+    groups = "|".join(",".join(map(str, group)) for group in partition.groups)
+    return ", ".join(filter(None, (groups, *(f"{one}>{other}" for one, other in partition.one_way))))
+
+
+def _check_bounds(algorithm: type[Process], bounds: dict[str, int]) -> None:
+    for field in bounds:
+        name, dot, place = field.partition(".")
+        if name not in algorithm.__struct_fields__:
+            raise UnknownName(f"field of {name_of(algorithm)}", name, algorithm.__struct_fields__)
+        if dot and not (place.isascii() and place.isdigit()):
+            raise Misuse(f"bound {field}: expected the place of a value in {name}", hint=f"say {name}.0 for the first")
+
+
+def default_requests(
+    algorithm: type[Process], properties: tuple[str, ...] = (), *, faults: bool = False, reduced: bool = False
+) -> int:
+    """How often each process asks if nobody says so: without end where the algorithm declares that this is finite.
+
+    There it is twice if requests without end cannot be used: `request_order` counts them, `bounded_waiting` cannot tell
+    them apart if there are faults, and reductions do not judge endless runs.
+    """
+    if not vars(algorithm).get("endless_requests"):
+        return 1
+    names = {name.replace("-", "_") for name in properties}
+    counted = Property.REQUEST_ORDER in names or (Property.BOUNDED_WAITING in names and faults)
+    return 2 if counted or reduced else FOREVER
 
 
 def _number_in(process: Process, field: str) -> float:
@@ -180,7 +311,7 @@ def _number_in(process: Process, field: str) -> float:
     if not isinstance(value, int | float):
         first = f", or {name}.0, the first value in it" if isinstance(value, tuple) else ""
         raise Misuse(
-            f"{field} of {type(process).name} holds {value!r}, which is not a number and cannot be bounded",
+            f"{field} of {name_of(type(process))} holds {value!r}, which is not a number and cannot be bounded",
             hint=f"bound a field that counts{first}",
         )
     return value
@@ -197,7 +328,7 @@ def _assumptions(algorithm: type[Process], without: tuple[str, ...]) -> tuple[As
             raise Misuse("unique_ids cannot be turned off: identifiers name the processes of a run")
         if assumption not in algorithm.assumes:
             raise Misuse(
-                f"{algorithm.name} does not assume {assumption}",
+                f"{name_of(algorithm)} does not assume {assumption}",
                 hint=f"it assumes {', '.join(algorithm.assumes) or 'nothing'}",
             )
         dropped.append(assumption)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from vez.check.model.semantics import Observer
+from vez.check.model.configuration import FOREVER
+from vez.check.model.observer import Observer
 from vez.core.assumptions import Property
 
 Visible = tuple[Any, ...]
@@ -83,24 +84,74 @@ class Reigns(NamedTuple):
         return self
 
 
-class Waiting(NamedTuple):
-    """The waiting processes in the order of their requests, each with its bypasses so far."""
+class Open(NamedTuple):
+    """A request that waits."""
 
-    queue: tuple[tuple[int, int], ...] = ()
-    worst: int = 0
-    broken: bool = False  # whether the worst is too much is for the checker to say, which knows the promise
+    process: int
+    missing: tuple[Any, ...] = ()  # what `on_want` sent and has not arrived; empty: the request is placed
+    after: tuple[int, ...] = ()  # whose open request was placed before this one was made
+    bypasses: int = 0
+
+
+class Waiting(NamedTuple):
+    """The open requests, by process. A bypass beyond `most` ends the count: no more needs to be known."""
+
+    most: int
+    requests: tuple[Open, ...] = ()
+    late: tuple[tuple[int, Any], ...] = ()
+    """With requests without end: what requests that are over sent and has not arrived, with its sender."""
+    broken: bool = False
 
     def after(self, process: int, visible: Visible) -> Waiting:
         """The next state after a visible event."""
-        if visible[0] == "want":
-            return self._replace(queue=(*self.queue, (process, 0)))
-        place = next((place for place, entry in enumerate(self.queue) if entry[0] == process), None)
-        if place is None or visible[0] not in ("enter", "crash", "withdraw"):
+        if self.broken:
             return self
-        passed = int(visible[0] == "enter")
-        before = tuple((who, count + passed) for who, count in self.queue[:place])
-        worst = max([self.worst, *(count for _, count in before)])
-        return Waiting((*before, *self.queue[place + 1 :]), worst)
+        match visible:
+            case ("want", *_):
+                before = tuple(one.process for one in self.requests if not one.missing)
+                return self._replace(requests=tuple(sorted((*self.requests, Open(process, after=before)))))
+            case ("ask", sends):
+                return self._with(process, missing=sends)
+            case ("arrive", sender, message):
+                return self._arrive(sender, (process, message))
+            case ("enter" | "crash" | "withdraw", *_):
+                return self._end(process, entered=visible[0] == "enter")
+        return self
+
+    def _with(self, process: int, **change: Any) -> Waiting:
+        changed = (one._replace(**change) if one.process == process else one for one in self.requests)
+        return self._replace(requests=tuple(changed))
+
+    def _arrive(self, sender: int, message: Any) -> Waiting:
+        if (sender, message) in self.late:
+            return self._replace(late=_less(self.late, (sender, message)))
+        open_ = next((one for one in self.requests if one.process == sender), None)
+        if open_ is None or message not in open_.missing:
+            return self
+        return self._with(sender, missing=_less(open_.missing, message))
+
+    def _end(self, process: int, *, entered: bool) -> Waiting:
+        ended = next((one for one in self.requests if one.process == process), None)
+        if ended is None:
+            return self
+        left = tuple(
+            one._replace(
+                after=tuple(other for other in one.after if other != process),
+                bypasses=one.bypasses + (entered and one.process in ended.after),
+            )
+            for one in self.requests
+            if one is not ended
+        )
+        if any(one.bypasses > self.most for one in left):
+            return Waiting(self.most, broken=True)
+        endless = tuple((process, message) for message in ended.missing if message[1].request == FOREVER)
+        return Waiting(self.most, left, tuple(sorted((*self.late, *endless), key=repr)))
+
+
+def _less(messages: tuple[Any, ...], message: Any) -> tuple[Any, ...]:
+    """The messages without the first that is equal to this one."""
+    place = messages.index(message)
+    return messages[:place] + messages[place + 1 :]
 
 
 class Order(NamedTuple):
@@ -139,6 +190,12 @@ KINDS: dict[Property, type[Fence | Reigns | Waiting | Order]] = {
 }
 
 
+MOST_BYPASSES = 8
+"""The bypasses of one request that are counted where the algorithm names no bound: endless requests stay finite."""
+
+NEEDS = {Property.REQUEST_ORDER: "causality", Property.BOUNDED_WAITING: "doorway"}
+
+
 class Watch(Observer):
     """The observers of several properties, combined into one with numbered states."""
 
@@ -146,11 +203,14 @@ class Watch(Observer):
         self, properties: tuple[Property, ...], bypass_bound: int | None = None, ids: tuple[int, ...] = ()
     ) -> None:
         self.properties = properties
+        self.needs = frozenset(NEEDS[name] for name in properties if name in NEEDS)
         self.bypass_bound = bypass_bound
+        """None: no bound is named, so that none can be broken."""
         self._states: list[tuple[Any, ...]] = []
         self._numbers: dict[tuple[Any, ...], int] = {}
-        blank = {Property.REQUEST_ORDER: Order(places=ids)}
-        self._number(tuple(blank.get(name) or KINDS[name]() for name in properties))
+        most = MOST_BYPASSES if bypass_bound is None else bypass_bound
+        blank = {Property.REQUEST_ORDER: Order(places=ids), Property.BOUNDED_WAITING: Waiting(most)}
+        self._number(tuple(blank.get(name) or KINDS[name]() for name in properties))  # type: ignore[call-arg]
 
     def after(self, number: int, process: int, visible: tuple[Visible, ...]) -> int:
         states = self._states[number]
@@ -160,17 +220,17 @@ class Watch(Observer):
 
     def broken(self, number: int) -> tuple[str, ...]:
         states = zip(self.properties, self._states[number], strict=True)
-        return tuple(name for name, state in states if state.broken or self._overtaken(state))
+        return tuple(name for name, state in states if state.broken and not self._has_no_bound(name))
+
+    def _has_no_bound(self, name: Property) -> bool:
+        return name is Property.BOUNDED_WAITING and self.bypass_bound is None
 
     def worst_bypasses(self) -> int:
-        """The largest number of bypasses of any request in the explored states."""
-        return max(
-            (state.worst for states in self._states for state in states if isinstance(state, Waiting)), default=0
-        )
-
-    def _overtaken(self, state: Any) -> bool:
-        bound = self.bypass_bound
-        return isinstance(state, Waiting) and bound is not None and state.worst > bound
+        """The largest number of bypasses of any request in the explored states; one more than is counted: or more."""
+        waiting = [state for states in self._states for state in states if isinstance(state, Waiting)]
+        if any(state.broken for state in waiting):
+            return waiting[0].most + 1
+        return max((one.bypasses for state in waiting for one in state.requests), default=0)
 
     def __len__(self) -> int:
         return len(self._states)

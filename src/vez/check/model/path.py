@@ -1,30 +1,34 @@
 """Path: a run of the model as a scenario that the simulator replays, step for step.
 
-Every step gets a millisecond of its own. What chance decides in the simulator is written down: when each
-message arrives, when each timer runs out, what the failure detector says. The trace of a counterexample is
-the trace of that replay, so the same judges and pictures serve it, and a disagreement between the two worlds
-cannot stay hidden.
+Every step gets a time of its own: a millisecond after the one before or, where bounds on time are kept, a time within
+these bounds (`schedule`). What chance decides in the simulator is written down: when each message arrives, when each
+timer runs out, what the failure detector says. The trace of a counterexample is the trace of that replay, so the same
+judges and pictures serve it, and a disagreement between the two worlds cannot stay hidden.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import pairwise, zip_longest
-from typing import Any
+from collections.abc import Collection, Iterator
+from itertools import islice, pairwise, zip_longest
 
 import msgspec
 
-from vez.check.model.causality import bare
+from vez.check.model.local import Transition
+from vez.check.model.record import Asleep, CutOff, Down, Flying, Running, Suspected, Wanted, in_ms
+from vez.check.model.schedule import STEP_US, Loop, Span, even_times, times
 from vez.check.model.semantics import Model, State, Step
 from vez.core.trace import Lost, Trace
-from vez.errors import VezError
-from vez.sim.scenario import Choice, Crash, Elect, Fate, Scenario, Suspicion, Timer, Want
+from vez.errors import ProtocolBug, VezError
+from vez.sim.blame import Failure
+from vez.sim.scenario import Choice, Drift, Elect, Fate, Scenario, Timer
 from vez.sim.simulation import simulate
 
 KINDS = {
     "deliver": "Delivered", "duplicate": "Delivered", "drop": "Lost", "want": "Wanted", "elect": "Asked",
     "leave": "Left", "fire": "Fired", "suspect": "Suspected", "trust": "Trusted", "crash": "Crashed",
-    "recover": "Recovered", "withdraw": "Withdrew",
+    "recover": "Recovered", "withdraw": "Withdrew", "sever": "Lost",
+    "pause": "Paused", "resume": "Resumed",
 }  # fmt: skip
 """What the simulator's trace calls each kind of step; a lost message is lost when it is sent."""
 
@@ -57,132 +61,107 @@ class Path(msgspec.Struct, frozen=True):
 def walk(model: Model, states: list[State]) -> tuple[Step, ...]:
     """The steps that lead from each state to the next."""
     return tuple(
-        next(step for step in model.steps(before) if step.state == after) for before, after in pairwise(states)
+        next(step for step in model.steps(before) if step.state == after and not step.transition.raised)
+        for before, after in pairwise(states)
     )
 
 
-def describe(model: Model, step: Step) -> str:
-    """A step in words, for people."""
-    kind = step.kind
-    if kind == "advance":
-        return f"{step.detail / 1000:g} ms pass: nothing else can happen"
-    process = f"process {model.ids[step.process]}"
-    if step.message >= 0:
-        message = bare(model.messages[step.message])
-        values = ", ".join(_plain(getattr(message, name)) for name in message.__struct_fields__)
-        what = f"{type(message).__name__}({values})" if values else type(message).__name__
-        verb = {
-            "deliver": "receives", "duplicate": "receives a copy of", "drop": "is down and misses",
-            "lose": "will never receive",
-        }[kind]  # fmt: skip
-        text = f"{process} {verb} {what} from process {model.ids[step.other]}"
-    elif kind in ("suspect", "trust"):
-        mistaken = kind == "suspect" and model.locals[step.state.locals[step.other]].alive
-        wrongly = "wrongly " if mistaken else ""
-        text = f"{process} is {wrongly}told that process {model.ids[step.other]} {_WORD[kind]}"
-    else:
-        detail: tuple[Any, ...] = step.detail
-        text = f"{process} {_VERB[kind]}{detail[0] if kind == 'fire' else ''}"
-        text += " with nothing" if kind == "recover" and not detail[0] else ""
-    return text + "".join(f"; {_seen(seen)}" for seen in step.transition.visible if seen[0] in ("enter", "elected"))
-
-
-_WORD = {"suspect": "is dead", "trust": "is back"}
-_VERB = {
-    "want": "wants in", "leave": "leaves", "elect": "is asked to elect", "fire": "sees its timer run out: ",
-    "crash": "crashes", "recover": "comes back", "withdraw": "stops waiting",
-}  # fmt: skip
-
-
-def _seen(seen: tuple[Any, ...]) -> str:
-    if seen[0] == "enter":
-        return "it is in" + (f" with token {seen[1]}" if seen[1] is not None else "")
-    if seen[1] is None:
-        return "it knows no leader"
-    return f"it takes {seen[1]} for the leader" + (f" of term {seen[2]}" if seen[2] else "")
-
-
-def _plain(value: object) -> str:
-    if isinstance(value, tuple | frozenset):
-        parts = sorted(map(_plain, value)) if isinstance(value, frozenset) else map(_plain, value)
-        return f"[{','.join(parts)}]"
-    return str(value)
-
-
-class _Flying(msgspec.Struct):
-    message: int
-    number: int
-    sent: int
-    arrivals: list[int] = []
-    lost: bool = False
-    done: bool = False
-
-
-class _Wanted(msgspec.Struct):
-    process: int
-    at: int
-    entered: int | None = None
-    left: int | None = None
-    withdrawn: int | None = None
-
-    def written(self, last: int) -> Want:
-        """The want in a scenario that ends at `last`."""
-        stay = (last if self.left is None else self.left) - (self.at if self.entered is None else self.entered)
-        if self.withdrawn is None:
-            return Want(process=self.process, at_ms=self.at, inside_ms=stay)
-        return Want(process=self.process, at_ms=self.at, withdraw_ms=self.withdrawn, linger_ms=stay)
-
-
 class Replay:
-    """Turns a path into a scenario that the simulator replays."""
+    """Turns a path into a scenario that the simulator replays. Steps are counted from 1; the start is 0."""
 
     def __init__(self, model: Model, path: Path, *, laps: int = 2, quiet: bool = False) -> None:
-        self.model = model
+        self.model, self.path = model, path
+        self.started: tuple[Transition, ...] = ()  # the outcomes of `on_start`
         loop = path.steps[path.loop :] if path.loop is not None else ()
         self.steps = path.steps + loop * (laps - 1)
         self.end = len([step for step in self.steps if step.kind != "advance"])
         self.quiet = quiet
-        self._patience = len([step for step in loop if step.kind != "advance"]) if loop else None
-        begin = len([step for step in path.steps[: path.loop] if step.kind != "advance"])
-        self._loop_ms = (begin + 0.5, begin + self._patience + 0.5) if self._patience else None
-        self._flying: dict[int, list[_Flying]] = defaultdict(list)
-        self._wants: list[_Wanted] = []
-        self._elects: list[Elect] = []
-        self._crashes: list[Crash] = []
-        self._suspicions: list[Suspicion] = []
+        self._lap = len([step for step in loop if step.kind != "advance"])
+        self._begin = len([step for step in path.steps[: path.loop] if step.kind != "advance"])
+        self._flying: dict[int, list[Flying]] = defaultdict(list)
+        self._wants: list[Wanted] = []
+        self._elects: list[tuple[int, int]] = []  # process and step
+        self._crashes: list[Down] = []
+        self._suspicions: list[Suspected] = []
+        self._partitions: list[CutOff] = []
+        self._pauses: list[Asleep] = []
         self._choices: list[Choice] = []
         self._chosen: dict[int, int] = defaultdict(int)
-        self._timers: dict[tuple[int, int], tuple[str, int, int | None]] = {}  # (process, number): name, set, fired
-        self._timer_count: dict[int, int] = defaultdict(int)
+        self._timers: dict[int, list[Running]] = defaultdict(list)  # by process, in the order of setting
+        self._running: dict[tuple[int, str], Running] = {}  # by process and name
+        self._tick = 0
+        self._raised: Failure | None = None
         self._start(path.start)
         at = 0
         for step in self.steps:
-            if step.kind != "advance":
+            if step.kind == "advance":
+                self._tick += 1
+            else:
                 at += 1
                 self._step(step, at)
+        timed = model.configuration.timed
+        self.times, self._gap = even_times(self.end), STEP_US
+        if timed:
+            lasts = sum(step.detail for step in loop if step.kind == "advance")
+            lap = Loop(self._begin, self._lap, lasts) if self._lap else None
+            self.times, self._gap = times(self.end, self._spans(), lap)
+        """When each step happens, in microseconds; the last entry is after the end."""
+        self.times.append(self.times[-1] + self._gap)
 
     def scenario(self, title: str = "") -> Scenario:
         """The scenario of the run, with nothing left to chance."""
-        last = self.end + 1
-        wants = tuple(want.written(last) for want in self._wants)
-        timers = tuple(
-            Timer(process=process, number=number, after_ms=(last if fired is None else fired) - at)
-            for (process, number), (_, at, fired) in sorted(self._timers.items())
-        )
-        patience = None if self._patience is None else max(1, self._patience - 1)
+        wants = tuple(want.written(self.times) for want in self._wants)
+        end = self.times[self.end]
         return self.model.configuration.replayable().but(
             title=title,
-            until_ms=self.end + (100 if self.quiet else 0.5),
-            patience_ms=patience,
-            loop_ms=self._loop_ms,
+            until_ms=in_ms(end + (100_000 if self.quiet else self._pause)),
+            patience_ms=self._patience_ms() if self._lap else None,
+            loop_ms=self._loop_ms() if self._lap else None,
             want=wants,
-            elect=tuple(self._elects) or self._nobody_starts(),
-            crash=tuple(self._crashes),
-            suspect=tuple(self._suspicions),
+            elect=tuple(self._elections()) or self._nobody_starts(),
+            crash=tuple(crash.written(self.times) for crash in self._crashes),
+            suspect=tuple(word.written(self.times) for word in self._suspicions),
+            partition=tuple(cut.written(self.times) for cut in self._partitions),
+            pause=tuple(pause.written(self.times) for pause in self._pauses),
             message=tuple(self._fates()),
             choice=tuple(self._choices),
-            timer=timers,
+            timer=tuple(self._expiries()),
+            drift=tuple(self._drifts()),
         )
+
+    @property
+    def _pause(self) -> int:
+        """Microseconds after a step in which nothing happens."""
+        return self._gap // 2
+
+    def _patience_ms(self) -> float:
+        """A request that waits for nearly a lap is starving."""
+        places = range(self._begin, self.end, self._lap)
+        shortest = min(self.times[place + self._lap] - self.times[place] for place in places)
+        return in_ms(max(self._gap, shortest - self._gap))
+
+    def _loop_ms(self) -> tuple[float, float]:
+        begin, end = self.times[self._begin], self.times[self._begin + self._lap]
+        return in_ms(begin + self._pause), in_ms(end + self._pause)
+
+    def _spans(self) -> list[Span]:
+        """What may take how long, where bounds on time are kept. What waits for a paused process takes longer."""
+        clock, spans = self.model.configuration.clock, []
+        for channel, flying in self._flying.items() if clock.delay_us else ():
+            receiver = self.model.ids[channel % self.model.n]
+            for one in (one for one in flying if not one.lost):
+                arrivals = one.arrivals if one.done else [*one.arrivals, self.end]
+                in_time = [arrival for arrival in arrivals if not self._paused_within(receiver, one.sent, arrival)]
+                spans += [Span(one.sent, arrival, clock.delay_us) for arrival in in_time]
+        for want in self._wants:
+            if clock.stay_us is not None and want.entered is not None:
+                left = self.end if want.left is None else want.left
+                if not self._paused_within(want.process, want.entered, left):
+                    spans.append(Span(want.entered, left, clock.stay_us, open=want.left is None))
+        for process, timer in ((process, timer) for process, some in self._timers.items() for timer in some):
+            span = timer.span(process, self.end, paused=self._late(process, timer))
+            spans += [span] if span else []
+        return spans
 
     def _nobody_starts(self) -> tuple[Elect, ...]:
         """A scenario that names no starter lets everybody start: name one who would start after the end.
@@ -191,14 +170,62 @@ class Replay:
         """
         starters = [process for process, count in self.model.configuration.requests.items() if count]
         election = self.model.configuration.algorithm.role == "election"
-        return tuple(Elect(process=process, at_ms=self.end + 1) for process in starters[:1]) if election else ()
+        after = in_ms(self.times[-1])
+        return tuple(Elect(process=process, at_ms=after) for process in starters[:1]) if election else ()
+
+    def _elections(self) -> Iterator[Elect]:
+        for process, at in self._elects:
+            yield Elect(process=process, at_ms=in_ms(self.times[at]))
+
+    def _paused_within(self, process: int, begin: int, end: int) -> bool:
+        """True if a process was paused between two steps: whatever was due then took longer."""
+        return any(
+            one.process == process and one.at <= end and (one.until is None or one.until >= begin)
+            for one in self._pauses
+        )
+
+    def _late(self, process: int, timer: Running) -> bool:
+        """True if a pause may have made a timer late."""
+        return self._paused_within(process, timer.set, timer.fired or timer.ended or self.end)
+
+    def _expiries(self) -> Iterator[Timer]:
+        """The timers that do not simply take what was asked for."""
+        end = self.times[self.end] + self._pause
+        drifting = {drift.process for drift in self._drifts()}
+        for process, timers in sorted(self._timers.items()):
+            exact = self.model.configuration.timed and process not in drifting
+            for number, timer in enumerate(timers, 1):
+                lasts = timer.lasts(self.times, end)
+                if not exact or timer.left is None or lasts != timer.left.asked:
+                    yield Timer(process=process, number=number, after_ms=in_ms(lasts))
+
+    def _drifts(self) -> Iterator[Drift]:
+        """The processes whose clocks are off, each with one rate; `_expiries` says what each of its timers takes."""
+        end = self.times[self.end] + self._pause
+        for process, timers in sorted(self._timers.items()):
+            rates = (timer.rate(self.times, end, paused=self._late(process, timer)) for timer in timers)
+            yield from (Drift(process=process, rate=rate) for rate in islice(filter(None, rates), 1))
 
     def trace(self, title: str = "") -> Trace:
         """The simulator's trace of the run."""
-        run = simulate(self.scenario(title), self.model.configuration.algorithm, record=True)
-        if run.trace is None:
+        trace = self._simulated(title)
+        if trace is None:
             raise CannotReplay("the simulator kept no trace")
-        self._compare(run.trace)
+        self._compare(trace)
+        return trace
+
+    def _simulated(self, title: str) -> Trace | None:
+        """The trace of the simulation, and of no other exception than the one in which the run ends."""
+        raised, configuration = self._raised, self.model.configuration
+        try:
+            run = simulate(self.scenario(title), configuration.algorithm, excused=configuration.excuses_entries)
+        except ProtocolBug as error:
+            if Failure(error) != raised:
+                raise
+            trace: Trace | None = error.trace
+            return trace
+        if raised:
+            raise CannotReplay(f"the run ends in an exception, and the simulator's replay does not: {raised.text}")
         return run.trace
 
     def _compare(self, trace: Trace) -> None:
@@ -206,18 +233,20 @@ class Replay:
         steps = [step for step in self.steps if step.kind != "advance"]
         algorithm = self.model.configuration.algorithm
         unheard = {word for word in ("suspect", "trust") if not hasattr(algorithm, f"on_{word}")}  # leave no event
-        expected = [
-            (at, KINDS[step.kind], self.model.ids[step.other if step.kind == "drop" else step.process])
+        expected = [(0, "Crashed", crash.process) for crash in self._crashes if not crash.at]
+        expected += [
+            entry
             for at, step in enumerate(steps, 1)
             if step.kind in KINDS and step.kind not in unheard
+            for entry in self._expected(at, step)
         ]
         names = set(KINDS.values()) - {"Lost"}
         found = [
-            (event.at // 1000, type(event).__name__, event.process)
+            (event.at, type(event).__name__, event.process)
             for event in trace
-            if type(event).__name__ in names or (isinstance(event, Lost) and event.reason == "crash")
+            if type(event).__name__ in names or (isinstance(event, Lost) and event.reason != "loss")
         ]
-        found = [entry for entry in found if entry[0] <= self.end]
+        found = [entry for entry in found if entry[0] <= self.times[self.end]]
         for place, (wanted, happened) in enumerate(zip_longest(expected, found)):
             if wanted != happened:
                 raise CannotReplay(
@@ -225,9 +254,21 @@ class Replay:
                     hint=UNFAITHFUL,
                 )
 
+    def _expected(self, at: int, step: Step) -> list[tuple[int, str, int]]:
+        """What the trace of a step must show: when, what, and of which process."""
+        process = self.model.ids[step.process]
+        when = self.times[at]
+        lost, done = step.kind in ("drop", "sever"), step.transition
+        shown = [(when, KINDS[step.kind], self.model.ids[step.other] if lost else process)]
+        channels = [step.process * self.model.n + self.model.place[to] for to, _ in done.sends]
+        cut = self.model.cuts[step.state.partition]
+        shown += [(when, "Lost", process) for channel in channels if channel in cut]
+        return [*shown, (when, "Crashed", process)] if done.crashed_after >= 0 else shown
+
     def _start(self, start: State) -> None:
-        for state, outcomes in self.model.starts():
+        for state, outcomes in (*self.model.starts(), *self.model.failed_starts()):
             if state == start:
+                self._raised, self.started = outcomes[-1].raised, outcomes
                 for place, outcome in enumerate(outcomes):
                     self._outcome(place, outcome, 0)
                 return
@@ -236,38 +277,49 @@ class Replay:
     def _step(self, step: Step, at: int) -> None:
         process = self.model.ids[step.process]
         kind = step.kind
-        if kind in ("deliver", "drop", "lose", "duplicate"):
+        if kind in ("deliver", "drop", "lose", "duplicate", "sever"):
             self._arrive(step, at)
+        elif kind == "pause":
+            self._pauses.append(Asleep(process, at))
+        elif kind == "cut":
+            self._partitions.append(CutOff(self.model.configuration.partitions[step.detail - 1], at))
+        elif kind == "heal":
+            self._partitions[-1].until = at
         elif kind == "want":
-            self._wants.append(_Wanted(process, at))
+            self._wants.append(Wanted(process, at))
         elif kind == "elect":
-            self._elects.append(Elect(process=process, at_ms=at))
+            self._elects.append((process, at))
         elif kind == "fire":
             self._fire(process, step.detail[0], at)
         elif kind in ("suspect", "trust"):
             self._word(process, self.model.ids[step.other], kind, at)
         elif kind == "crash":
-            self._crashes.append(Crash(process=process, at_ms=at))
+            self._crashes.append(Down(process, at))
+            self._end_timers(process, (), at)
         elif kind == "recover":
-            place = max(i for i, crash in enumerate(self._crashes) if crash.process == process)
-            again = msgspec.structs.replace(self._crashes[place], recover_ms=at, memory=step.detail[0])
-            self._crashes[place] = again
-        if kind not in ("drop", "lose", "crash"):
-            self._outcome(step.process, step.transition, at)
+            crash = next(crash for crash in reversed(self._crashes) if crash.process == process)
+            crash.back, crash.memory = at, step.detail[0]
+        if kind in ("resume", "crash"):
+            for pause in self._pauses:
+                pause.until = at if pause.process == process and pause.until is None else pause.until
+        if kind not in ("drop", "lose", "crash", "sever", "cut", "heal", "pause", "resume"):
+            self._outcome(step.process, step.transition, at, self.model.cuts[step.state.partition])
+            self._raised = step.transition.raised
 
-    def _outcome(self, place: int, outcome: object, at: int) -> None:
+    def _outcome(self, place: int, outcome: Transition, at: int, cut: frozenset[int] = frozenset()) -> None:
         process = self.model.ids[place]
-        for to, message in outcome.sends:  # type: ignore[attr-defined]
+        if outcome.crashed_after >= 0:
+            self._crashes.append(Down(process, at, after_actions=outcome.crashed_after))
+        for to, message in outcome.sends:
             channel = place * self.model.n + self.model.place[to]
             flying = self._flying[channel]
-            flying.append(_Flying(self.model.message_number(message), len(flying) + 1, at))
-        for index in outcome.chosen:  # type: ignore[attr-defined]
+            flying.append(Flying(self.model.message_number(message), len(flying) + 1, at, self._tick))
+            flying[-1].done = channel in cut  # lost as it is sent
+        for index in outcome.chosen:
             self._chosen[process] += 1
             self._choices.append(Choice(process=process, number=self._chosen[process], index=index))
-        for name in outcome.set_timers:  # type: ignore[attr-defined]
-            self._timer_count[process] += 1
-            self._timers[process, self._timer_count[process]] = (name, at, None)
-        for seen in outcome.visible:  # type: ignore[attr-defined]
+        self._note_timers(process, outcome, at)
+        for seen in outcome.visible:
             if seen[0] in ("enter", "leave", "withdraw"):
                 want = next(want for want in reversed(self._wants) if want.process == process)
                 if seen[0] == "enter":
@@ -280,40 +332,66 @@ class Replay:
     def _arrive(self, step: Step, at: int) -> None:
         """Take the oldest of equal messages: they cannot be told apart."""
         channel = step.other * self.model.n + step.process
-        flying = next(one for one in self._flying[channel] if one.message == step.message and not one.done)
+        clock = self.model.configuration.clock
+        sent = None if clock.span == 1 else self._tick - (clock.span - 1 - step.detail)
+        flying = next(
+            one
+            for one in self._flying[channel]
+            if one.message == step.message
+            and not one.done
+            and (sent in (None, one.tick) or (not step.detail and one.tick < sent))
+        )
         if step.kind == "lose":
             flying.lost = True
         else:
             flying.arrivals.append(at)
         flying.done = step.kind != "duplicate"
 
+    def _note_timers(self, process: int, outcome: Transition, at: int) -> None:
+        running = dict(outcome.local.timers)
+        for name in outcome.set_timers:
+            self._end_timers(process, running.keys() - {name}, at)
+            timer = self._running[process, name] = Running(name, at, None)
+            self._timers[process].append(timer)
+        for name, left in running.items():
+            if name in outcome.set_timers:
+                self._running[process, name].left = left
+        self._end_timers(process, running, at)
+
+    def _end_timers(self, process: int, running: Collection[str], at: int) -> None:
+        """Those that no longer run have ended."""
+        for (owner, name), timer in list(self._running.items()):
+            if owner == process and name not in running:
+                timer.ended = at
+                del self._running[owner, name]
+
     def _fire(self, process: int, name: str, at: int) -> None:
-        number = max(key[1] for key, timer in self._timers.items() if key[0] == process and timer[0] == name)
-        self._timers[process, number] = (name, self._timers[process, number][1], at)
+        self._running.pop((process, name)).fired = at
 
     def _word(self, process: int, peer: int, kind: str, at: int) -> None:
         if kind == "suspect":
-            self._suspicions.append(Suspicion(process=process, peer=peer, at_ms=at))
+            self._suspicions.append(Suspected(process, peer, at))
             return
-        place = max(i for i, one in enumerate(self._suspicions) if (one.process, one.peer) == (process, peer))
-        self._suspicions[place] = msgspec.structs.replace(self._suspicions[place], until_ms=at)
+        word = next(one for one in reversed(self._suspicions) if (one.process, one.peer) == (process, peer))
+        word.until = at
 
     def _fates(self) -> list[Fate]:
         fates = []
         for channel in sorted(self._flying):
             sender, to = divmod(channel, self.model.n)
             for one in self._flying[channel]:
-                arrivals = one.arrivals + ([] if one.done else [self.end + 1])
-                if arrivals == [one.sent + 1]:
-                    continue  # a message time, as every message takes
+                arrivals = [*one.arrivals, *([] if one.done else [-1])]
+                delays = [in_ms(self.times[place] - self.times[one.sent]) for place in arrivals]
+                if delays == [1] or (not delays and not one.lost):
+                    continue  # a message time, as every message takes, or lost in a partition as it was sent
                 fates.append(
                     Fate(
                         sender=self.model.ids[sender],
                         to=self.model.ids[to],
                         number=one.number,
                         lost=one.lost,
-                        delay_ms=None if one.lost else arrivals[0] - one.sent,
-                        copies=tuple(float(when - one.sent) for when in arrivals[0 if one.lost else 1 :]),
+                        delay_ms=None if one.lost else delays[0],
+                        copies=tuple(map(float, delays[0 if one.lost else 1 :])),
                     )
                 )
         return fates

@@ -1,12 +1,13 @@
 """Model: the semantics of the second world, one step at a time, in plain Python.
 
 A global state is the processes' local states, the contents of the channels, and the faults that may still
-happen. `steps` is the definition of what can happen next. The packed explorer must agree with it state for
-state, the tests say so; counterexamples are walked with it.
+happen. Where bounds on time are kept, what is under way or runs has a rest of time; see `clock`. `steps` is the
+definition of what can happen next. The packed explorer must agree with it state for state, the tests say so;
+counterexamples are walked with it.
 
 Fairness is weak: what is possible all the time happens in the end. A message under way is delivered, a timer that is
-due and is not set anew fires, a stay ends, a starter starts, the detector speaks, and time passes when nothing else
-can. Wants and faults may or may not happen.
+due and is not set anew fires, a stay ends, a starter starts, the detector speaks, and time passes where it may. Wants
+and faults may or may not happen.
 """
 
 from __future__ import annotations
@@ -14,23 +15,28 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from typing import Any, NamedTuple
 
-from vez.check.model.causality import CausalMachine, bare
+from vez.check.model.causality import bare, machine_for
 from vez.check.model.configuration import BUDGETS, Configuration
-from vez.check.model.identity import identity, shape
-from vez.check.model.local import IDLE, INSIDE, WAITING, Event, Local, Machine, Transition
+from vez.check.model.identity import identity, shapes
+from vez.check.model.local import IDLE, INSIDE, INSIDE_A_HANDLER, WAITING, Event, Local, Transition
+from vez.check.model.observer import Observer
 from vez.core.message import handler_name
 
-CRASHES, RECOVERIES, LOSSES, DUPLICATES, MISTAKES, WITHDRAWALS = range(len(BUDGETS))
+CRASHES, RECOVERIES, LOSSES, DUPLICATES, MISTAKES, WITHDRAWALS, CRASHES_INSIDE, PARTITIONS, PAUSES = range(len(BUDGETS))
 NOTHING = Transition(Local((), False, 0, IDLE, None, None, (), (), ()))
 
 
 class State(NamedTuple):
-    """A global state in small integers: local states, channel contents (message numbers), budgets, observer."""
+    """A global state in small integers: local states, channel contents, budgets, observer, the partition in force.
+
+    A message under way is one number too: its own, times the clock's `span`, plus the ticks that it has left.
+    """
 
     locals: tuple[int, ...]
     channels: tuple[tuple[int, ...], ...]
     budget: tuple[int, ...]
     observer: int = 0
+    partition: int = 0
 
 
 class Step(NamedTuple):
@@ -41,7 +47,7 @@ class Step(NamedTuple):
     state: State
     other: int = -1
     message: int = -1
-    detail: Any = None
+    detail: Any = None  # of a message: the ticks that it had left; of time: the microseconds that pass
     transition: Transition = NOTHING
     fair: tuple[Any, ...] | None = None  # its class of fairness, None for what need not happen
 
@@ -49,27 +55,34 @@ class Step(NamedTuple):
 class Model:
     """All runs of a configuration."""
 
-    def __init__(self, configuration: Configuration, observer: Observer | None = None, *, causal: bool = False) -> None:
-        """`causal`: processes and messages carry the requests that happened before them."""
+    def __init__(self, configuration: Configuration, observer: Observer | None = None) -> None:
         self.configuration = configuration
-        self.machine = CausalMachine(configuration) if causal else Machine(configuration)
+        self.machine = machine_for(configuration, observer.needs if observer else frozenset())
         self.ids = configuration.ids
         self.n = len(self.ids)
         self.place = {process: place for place, process in enumerate(self.ids)}
         self.fifo = configuration.fifo
+        self.ages = configuration.clock.delay_us > 0
+        """True if messages take time, so that equal ones of one channel differ by what is left of their delays."""
         self.observer = observer
+        numbers = [
+            frozenset(self.place[sender] * self.n + self.place[to] for sender, to in cut) for cut in configuration.cuts
+        ]
+        self.cuts: tuple[frozenset[int], ...] = (frozenset(), *numbers)
+        """The channels that are cut, by the partition in force."""
         self.locals: list[Local] = []
         self._local_numbers: dict[Hashable, int] = {}
-        self.messages: list[Any] = []  # of Message or Stamped
+        self.messages: list[Any] = []  # of Message, Stamped or Marked
         self._message_numbers: dict[Hashable, int] = {}
         self._memo: dict[tuple[int, int, Event], tuple[Transition, ...]] = {}
+        self._all_starts: list[tuple[State, tuple[Transition, ...]]] | None = None
         self.watch: Callable[[int, int, Event, tuple[Transition, ...]], None] | None = None
         """Called with every local transition when it is first computed."""
 
     def local_number(self, local: Local) -> int:
         """The number of a local state; equal states have the same number."""
-        given = (local.fields, local.token, local.view)  # what the algorithm gave; the types of the rest are ours
-        number = self._local_numbers.setdefault((local, shape(given)), len(self.locals))
+        given = (*local.fields, local.token, local.view)  # what the algorithm gave; the types of the rest are ours
+        number = self._local_numbers.setdefault((local, shapes(given)), len(self.locals))
         if number == len(self.locals):
             self.locals.append(local)
         return number
@@ -93,10 +106,14 @@ class Model:
 
     def real(self, event: Event) -> Event:
         """The event as the machine takes it: the model names a message by its number."""
+        if event[0] == INSIDE_A_HANDLER:
+            return (INSIDE_A_HANDLER, *self.real(event[1:]))
         return (*event[:2], self.messages[event[2]]) if event[0] == "deliver" else event
 
     def handler(self, event: Event) -> str:
         """The name of the handler that an event calls."""
+        if event[0] == INSIDE_A_HANDLER:
+            event = event[1:]
         if event[0] == "deliver":
             return handler_name(type(bare(self.messages[event[2]])))
         if event[0] == "fire":
@@ -109,7 +126,12 @@ class Model:
 
     def append(self, content: tuple[int, ...], number: int) -> tuple[int, ...]:
         """A channel's content with one more message; where any may overtake, the order is not kept."""
-        return (*content, number) if self.fifo else tuple(sorted((*content, number)))
+        under_way = (number + 1) * self.configuration.clock.span - 1  # with the longest delay left
+        return (*content, under_way) if self.fifo else tuple(sorted((*content, under_way)))
+
+    def message_of(self, under_way: int) -> int:
+        """The number of a message under way; the rest of its code is the number of ticks that it has left."""
+        return under_way // self.configuration.clock.span
 
     def initial(self) -> list[State]:
         """The initial states: after `on_start` of every process."""
@@ -117,28 +139,59 @@ class Model:
 
     def starts(self) -> list[tuple[State, tuple[Transition, ...]]]:
         """The initial states, each with the outcome of `on_start` of every process."""
+        return [start for start in self._starts() if not start[1][-1].raised]
+
+    def failed_starts(self) -> list[tuple[State, tuple[Transition, ...]]]:
+        """The starts that end in an exception: the state of the processes before the one that raised it."""
+        return [start for start in self._starts() if start[1][-1].raised]
+
+    def _starts(self) -> list[tuple[State, tuple[Transition, ...]]]:
+        if self._all_starts is None:
+            self._all_starts = self._computed_starts()
+        return self._all_starts
+
+    def _computed_starts(self) -> list[tuple[State, tuple[Transition, ...]]]:
         empty = State((), ((),) * (self.n * self.n), self.configuration.budget.counts())
         found: list[tuple[State, tuple[Transition, ...]]] = [(empty, ())]
+        failed: list[tuple[State, tuple[Transition, ...]]] = []
         for place, process in enumerate(self.ids):
+            outcomes = self.machine.initial(process)
+            crashes = self.machine.initial_inside(process) if self._may_crash_inside(empty, place) else ()
+            failed += [(state, (*before, one)) for state, before in found for one in outcomes if one.raised]
             found = [
-                (self._apply(state._replace(locals=(*state.locals, 0)), place, outcome), (*before, outcome))
+                (self._apply(_born(state), place, outcome), (*before, outcome))
                 for state, before in found
-                for outcome in self.machine.initial(process)
+                for outcome in (*outcomes, *(crashes if state.budget[CRASHES_INSIDE] else ()))
+                if not outcome.raised
             ]
-        return found
+        return found + failed
+
+    def _may_crash_inside(self, state: State, place: int) -> bool:
+        """True if a process may crash inside a handler that it runs now."""
+        return state.budget[CRASHES_INSIDE] > 0 and self.ids[place] in self.configuration.victims
+
+    def _reactions(self, state: State, place: int, event: Event) -> Iterator[tuple[Transition, State]]:
+        """The outcomes of an event, each with the state after it; crashes inside the handler come last."""
+        outcomes = self.react(place, state.locals[place], event)
+        if self._may_crash_inside(state, place):
+            outcomes += self.react(place, state.locals[place], (INSIDE_A_HANDLER, *event))
+        for outcome in outcomes:
+            yield outcome, self._apply(state, place, outcome)
 
     def spontaneous(self, place: int, number: int) -> list[tuple[Event, bool]]:
         """Events of a process other than deliveries, each with True if it must happen eventually."""
         local = self.locals[number]
         if not local.alive:
             return []
+        if local.paused:
+            return [(("resume",), True)]
         events: list[tuple[Event, bool]] = []
         if local.phase == INSIDE:
             events.append((("leave",), True))
         elif local.left and local.phase == IDLE:
             mutex = self.configuration.algorithm.role == "mutex"
             events.append((("want",), False) if mutex else (("elect",), True))
-        events += [(("fire", name), True) for name, left in local.timers if left == 0]
+        events += [(("fire", name), True) for name, left in local.timers if not left.earliest]
         return events
 
     def steps(self, state: State) -> Iterator[Step]:
@@ -151,10 +204,8 @@ class Model:
                 self.machine.cut = True
 
     def _steps(self, state: State) -> Iterator[Step]:
-        quiet = True
         for place in range(self.n):
             for event, must in self.spontaneous(place, state.locals[place]):
-                quiet = quiet and not self.blocks_time(event)
                 yield from self._local_step(state, place, event, must)
         for place in range(self.n):
             for other in range(self.n):
@@ -162,56 +213,51 @@ class Model:
                 for position, number in enumerate(content):
                     if position and (self.fifo or number == content[position - 1]):
                         continue
-                    quiet = False
                     yield from self._message_steps(state, other, place, position)
         if self.configuration.detector:
-            for step in self._words(state):
-                quiet = quiet and step.fair is None
-                yield step
+            yield from self._words(state)
         yield from self._faults(state)
-        if quiet:
-            yield from self._advance(state)
-
-    def blocks_time(self, event: Event) -> bool:
-        """True if time stands still while a process could do this."""
-        return event[0] == "fire" or (event[0] == "leave" and self.configuration.bounded_stay)
+        yield from self._partition_steps(state)
+        if self.configuration.synchronous and self._time_may_pass(state):
+            yield self._advance(state)
 
     def _local_step(self, state: State, place: int, event: Event, must: bool) -> Iterator[Step]:
-        for outcome in self.react(place, state.locals[place], event):
-            after = self._apply(state, place, outcome)
+        for outcome, after in self._reactions(state, place, event):
             fair = (event[0], place, *event[1:]) if must else None
-            yield Step(event[0], place, after, detail=event[1:], transition=outcome, fair=fair)
+            yield Step(event[0], place, after, detail=event[1:], transition=outcome, fair=_owed(fair, outcome))
 
     def _message_steps(self, state: State, sender: int, place: int, position: int) -> Iterator[Step]:
         """Steps that deliver, lose or duplicate one message."""
         channel = sender * self.n + place
         content = state.channels[channel]
-        number = content[position]
+        number, left = divmod(content[position], self.configuration.clock.span)
         rest = _with(state.channels, channel, content[:position] + content[position + 1 :])
-        fair = ("deliver", channel) if self.fifo else ("deliver", channel, number)
+        fair = ("deliver", channel) if self.fifo else ("deliver", channel, content[position])
         taken = state._replace(channels=rest)
+        if channel in self.cuts[state.partition]:
+            yield Step("sever", place, taken, sender, number, left, fair=fair)
+            return
+        if self.locals[state.locals[place]].paused:
+            return
         if not self.locals[state.locals[place]].alive:
-            yield Step("drop", place, taken, sender, number, fair=fair)
+            yield Step("drop", place, taken, sender, number, left, fair=fair)
             return
         event = ("deliver", self.ids[sender], number)
-        outcomes = self.react(place, state.locals[place], event)
-        for outcome in outcomes:
-            after = self._apply(taken, place, outcome)
-            yield Step("deliver", place, after, sender, number, transition=outcome, fair=fair)
+        for outcome, after in self._reactions(taken, place, event):
+            yield Step("deliver", place, after, sender, number, left, transition=outcome, fair=_owed(fair, outcome))
         if sender == place:
             return  # what a process tells itself crosses no network
         if state.budget[LOSSES]:
-            yield Step("lose", place, _spend(taken, LOSSES), sender, number)
+            yield Step("lose", place, _spend(taken, LOSSES), sender, number, left)
         if state.budget[DUPLICATES]:
-            for outcome in outcomes:
-                after = self._apply(_spend(state, DUPLICATES), place, outcome)
-                yield Step("duplicate", place, after, sender, number, transition=outcome)
+            for outcome, after in self._reactions(_spend(state, DUPLICATES), place, event):
+                yield Step("duplicate", place, after, sender, number, left, transition=outcome)
 
     def _words(self, state: State) -> Iterator[Step]:
         """Steps of the failure detector, wrong suspicions included."""
         for place in range(self.n):
             local = self.locals[state.locals[place]]
-            for other in range(self.n) if local.alive else ():
+            for other in range(self.n) if local.alive and not local.paused else ():
                 if other == place:
                     continue
                 peer, alive = self.ids[other], self.locals[state.locals[other]].alive
@@ -219,60 +265,108 @@ class Model:
                 if told != alive and (told or not state.budget[MISTAKES]):
                     continue
                 mistake = not told and alive
-                if not mistake and self.configuration.synchronous and self._speaks(state, other):
+                if not (told or mistake) and self.configuration.synchronous and self._speaks(state, other):
                     continue
                 event = ("trust" if told else "suspect", peer)
                 base = _spend(state, MISTAKES) if mistake else state
-                for outcome in self.react(place, state.locals[place], event):
-                    after = self._apply(base, place, outcome)
-                    fair = None if mistake else (*event, place)
+                for outcome, after in self._reactions(base, place, event):
+                    fair = None if mistake else _owed((*event, place), outcome)
                     yield Step(event[0], place, after, other, transition=outcome, fair=fair)
 
     def _speaks(self, state: State, place: int) -> bool:
         """True if messages of a process are under way; with known bounds they arrive before word of its crash."""
-        return any(state.channels[place * self.n : (place + 1) * self.n])
+        return any(
+            content and not (self.locals[state.locals[to]].paused and self.overdue(content))
+            for to, content in enumerate(state.channels[place * self.n : (place + 1) * self.n])
+        )
 
     def _faults(self, state: State) -> Iterator[Step]:
         for place in range(self.n):
-            if self.locals[state.locals[place]].alive:
+            local = self.locals[state.locals[place]]
+            if local.alive:
+                if state.budget[PAUSES] and not local.paused:
+                    yield from self._fault(state, place, PAUSES, ("pause",))
                 if state.budget[CRASHES] and self.ids[place] in self.configuration.victims:
                     yield from self._fault(state, place, CRASHES, ("crash",))
             elif state.budget[RECOVERIES]:
                 yield from self._fault(state, place, RECOVERIES, ("recover", True))
                 if self.configuration.amnesia:
                     yield from self._fault(state, place, RECOVERIES, ("recover", False))
-
-            if state.budget[WITHDRAWALS] and self.locals[state.locals[place]].phase == WAITING:
+            if state.budget[WITHDRAWALS] and local.phase == WAITING and not local.paused:
                 yield from self._fault(state, place, WITHDRAWALS, ("withdraw",))
 
+    def _partition_steps(self, state: State) -> Iterator[Step]:
+        """One partition is in force at a time, and nobody promises that it heals."""
+        if state.partition:
+            yield Step("heal", -1, state._replace(partition=0), detail=state.partition)
+        elif state.budget[PARTITIONS]:
+            for number in range(1, len(self.cuts)):
+                cut = _spend(state, PARTITIONS)._replace(partition=number)
+                yield Step("cut", -1, cut, detail=number)
+
     def _fault(self, state: State, place: int, which: int, event: Event) -> Iterator[Step]:
-        for outcome in self.react(place, state.locals[place], event):
-            after = self._apply(_spend(state, which), place, outcome)
+        for outcome, after in self._reactions(_spend(state, which), place, event):
             yield Step(event[0], place, after, detail=event[1:], transition=outcome)
 
-    def _advance(self, state: State) -> Iterator[Step]:
-        """If nothing else can happen, let time pass until the next timer is due."""
-        timers = [self.locals[number].timers for number in state.locals]
-        left = [us for running in timers for _, us in running]
-        if not left or min(left) == 0:
-            return
-        passed = min(left)
+    def runs(self, number: int) -> bool:
+        """True if a clock runs in a local state: of a timer, or of a stay that has a bound."""
+        local = self.locals[number]
+        return bool(local.timers) or local.stay is not None
+
+    def due(self, number: int) -> bool:
+        """True if something in a local state is at its latest moment, so that time must wait for it."""
+        local = self.locals[number]
+        return not local.paused and (local.stay == 0 or any(not left.latest for _, left in local.timers))
+
+    def must_arrive(self, content: tuple[int, ...]) -> bool:
+        """True if a message of a channel is at its latest moment; if messages take no time, every one is."""
+        return any(under_way % self.configuration.clock.span == 0 for under_way in content)
+
+    def overdue(self, content: tuple[int, ...]) -> bool:
+        """True if all messages of a channel are at their latest moment: those for a paused process wait there."""
+        return not any(under_way % self.configuration.clock.span for under_way in content)
+
+    def _time_may_pass(self, state: State) -> bool:
+        moving = self.configuration.clock.delay_us and any(state.channels)
+        if not moving and not any(map(self.runs, state.locals)):
+            return False
+        if any(map(self.due, state.locals)):
+            return False
+        awake = [not self.locals[number].paused for number in state.locals]
+        return not any(
+            self.must_arrive(content) and awake[channel % self.n] for channel, content in enumerate(state.channels)
+        )
+
+    def after_tick(self, content: tuple[int, ...]) -> tuple[int, ...]:
+        """A channel's content after a tick; what a paused process has not taken in time waits for it."""
+        left = tuple(under_way - (under_way % self.configuration.clock.span > 0) for under_way in content)
+        return left if self.fifo else tuple(sorted(left))
+
+    def _advance(self, state: State) -> Step:
+        """One tick passes, for everything that runs."""
+        passed = self.configuration.clock.tick_us
         moved = tuple(
-            self.local_number(self.react(place, number, ("advance", passed))[0].local) if timers[place] else number
+            self.local_number(self.react(place, number, ("advance", passed))[0].local) if self.runs(number) else number
             for place, number in enumerate(state.locals)
         )
-        yield Step("advance", -1, state._replace(locals=moved), detail=passed, fair=("advance",))
+        channels = tuple(map(self.after_tick, state.channels))
+        after = state._replace(locals=moved, channels=channels)
+        return Step("advance", -1, after, detail=passed, fair=("advance",))
 
     def _apply(self, state: State, place: int, outcome: Transition) -> State:
+        if outcome.crashed_after >= 0:
+            state = _spend(state, CRASHES_INSIDE)
         channels = state.channels
         for to, message in outcome.sends:
             channel = place * self.n + self.place[to]
+            if channel in self.cuts[state.partition]:
+                continue
             channels = _with(channels, channel, self.append(channels[channel], self.message_number(message)))
         locals_ = _with(state.locals, place, self.local_number(outcome.local))
         observer = state.observer
         if self.observer is not None and outcome.visible:
             observer = self.observer.after(observer, self.ids[place], outcome.visible)
-        return State(locals_, channels, state.budget, observer)
+        return State(locals_, channels, state.budget, observer, state.partition)
 
     def shows(self, place: int, before: int, outcome: Transition) -> bool:
         """True if a safety property can see the outcome: somebody gets in or out, begins or ceases to lead."""
@@ -288,21 +382,19 @@ class Model:
         return [place for place, number in enumerate(state.locals) if self.locals[number].phase == WAITING]
 
 
-class Observer:
-    """Something that watches what becomes visible and remembers what a property needs; see `observers`."""
-
-    def after(self, number: int, process: int, visible: tuple[tuple[Any, ...], ...]) -> int:
-        """The observer's next state."""
-        raise NotImplementedError
-
-    def broken(self, number: int) -> tuple[str, ...]:
-        """The properties that a state of the observer says are broken."""
-        raise NotImplementedError
-
-
 def _with(values: tuple[Any, ...], place: int, value: Any) -> tuple[Any, ...]:
     return (*values[:place], value, *values[place + 1 :])
 
 
 def _spend(state: State, which: int) -> State:
     return state._replace(budget=_with(state.budget, which, state.budget[which] - 1))
+
+
+def _born(state: State) -> State:
+    """The state with one more process, before its `on_start`."""
+    return state._replace(locals=(*state.locals, 0))
+
+
+def _owed(fair: tuple[Any, ...] | None, outcome: Transition) -> tuple[Any, ...] | None:
+    """The class of fairness of a step; a crash inside a handler need not happen."""
+    return None if outcome.crashed_after >= 0 else fair

@@ -33,7 +33,7 @@ from vez.check.model.semantics import Model
 from vez.check.reduce.commute import Commuting
 from vez.check.search.store import distinct
 from vez.check.search.tables import UNKNOWN, ChannelTable, Grid, Growing
-from vez.core.process import handlers_of
+from vez.core.process import name_of
 from vez.errors import Misuse
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ def refuse(configuration: Configuration) -> None:
         reason = "faults share one budget, so that they do not commute"
     elif configuration.capacity:
         reason = "a channel that takes no more makes its two ends depend on each other"
-    elif configuration.synchronous and handlers_of(configuration.algorithm).timers:
+    elif configuration.timed:
         reason = "time passes for all processes at once, so that nobody moves alone"
     if reason:
-        raise Misuse(f"{configuration.algorithm.name} cannot be reduced by partial order: {reason}")
+        raise Misuse(f"{name_of(configuration.algorithm)} cannot be reduced by partial order: {reason}")

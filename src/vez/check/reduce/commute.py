@@ -236,7 +236,7 @@ class Commuting:
     def _outcomes(self, place: int, before: int, found: tuple[Transition, ...]) -> tuple[Outcome, ...] | None:
         outcomes = []
         for transition in found:
-            if transition.bug:
+            if transition.bug or transition.raised:
                 return None
             sent: dict[int, tuple[int, ...]] = {}
             for to, message in transition.sends:

@@ -23,7 +23,9 @@ from vez.check.model.semantics import Model, State, Step
 from vez.check.search.packed import Packed
 from vez.check.search.store import Numbers, Words, distinct
 from vez.check.search.tables import UNKNOWN, Growing
+from vez.core.assumptions import Property
 from vez.core.message import Message
+from vez.core.process import name_of
 from vez.errors import Misuse, VezError
 
 Renaming = tuple[int, ...]
@@ -33,27 +35,45 @@ Renaming = tuple[int, ...]
 def refuse(configuration: Configuration) -> None:
     """Raise `Misuse` if this configuration has no symmetry."""
     algorithm, reason = configuration.algorithm, ""
-    if not vars(algorithm).get("symmetry"):  # not inherited: a subclass may compare what its parent does not
+    again = f'symmetry = "{algorithm.symmetry}"'
+    if not algorithm.symmetry:
         reason = "it does not declare one; an algorithm that compares identifiers by order has none"
+    elif not vars(algorithm).get("symmetry"):  # not inherited: a subclass may compare what its parent does not
+        reason = (
+            f"the declaration of its base class does not count for it; if it is true, repeat it in the class: {again}"
+        )
     elif configuration.scenario.initial:
         reason = "some processes start with fields of their own"
     elif configuration.victims != configuration.ids:
         reason = "only some processes may crash"
+    elif configuration.budget.crashes_inside:
+        reason = "a crash inside a handler sees in which order it sends to the others"
+    elif configuration.budget.partitions:
+        reason = "a partition tells the processes apart"
     else:
         moved = configuration.ids[1:] if algorithm.symmetry == "full" else configuration.ids
         if len({configuration.requests[process] for process in moved}) > 1:
             reason = "some processes are asked to do more than others"
+        elif len({process in configuration.candidates for process in moved}) > 1:
+            reason = "only some processes may lead"
     if reason:
-        raise Misuse(f"{algorithm.name} cannot be reduced by symmetry: {reason}")
+        raise Misuse(f"{name_of(algorithm)} cannot be reduced by symmetry: {reason}")
 
 
 class Symmetry:
     """The renamings of a model, and the smallest state of each orbit."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, properties: tuple[Property, ...] = ()) -> None:
         refuse(model.configuration)
         if model.observer is not None:
             raise Misuse("symmetry cannot be used with a property that needs an observer", hint="name others")
+        if Property.VALIDITY in properties and getattr(model.configuration.algorithm, "best_wins", False):
+            who = name_of(model.configuration.algorithm)
+            raise Misuse(
+                f"{who}: symmetry cannot be used with validity, because the best must win (best_wins), and the best is "
+                "another process after a renaming",
+                hint="name other properties with --property",
+            )
         self.model = model
         n = model.n
         if model.configuration.algorithm.symmetry == "rotation":
@@ -87,7 +107,8 @@ class Symmetry:
             raise self._false_declaration()
         start, steps = at, []
         for target in states[1:]:
-            step = next((step for step in self.model.steps(at) if self._alike(step.state, target)), None)
+            going_on = (step for step in self.model.steps(at) if not step.transition.raised)
+            step = next((step for step in going_on if self._alike(step.state, target)), None)
             if step is None:
                 raise self._false_declaration()
             steps.append(step)
@@ -108,7 +129,7 @@ class Symmetry:
 
     def _event(self, event: Event, renaming: Renaming) -> Event:
         if event[0] == "deliver":
-            return ("deliver", self._value(event[1], renaming), *self._content((event[2],), renaming))
+            return ("deliver", self._value(event[1], renaming), self._number(event[2], renaming))
         return (event[0], self._value(event[1], renaming)) if event[0] in ("suspect", "trust") else event
 
     def _outcome(self, outcome: Transition, renaming: Renaming) -> tuple[Any, ...]:
@@ -119,17 +140,17 @@ class Symmetry:
             sent[to] = (*sent.get(to, ()), number)
         return (
             self._local(self.model.local_number(outcome.local), renaming),
-            tuple(sorted((self._value(to, renaming), self._content(some, renaming)) for to, some in sent.items())),
+            tuple(sorted((self._value(to, renaming), self._sent(some, renaming)) for to, some in sent.items())),
             tuple(
                 (seen[0], self._value(seen[1], renaming), *seen[2:]) if seen[0] == "elected" else seen
                 for seen in outcome.visible
             ),
             outcome.set_timers,
-            bool(outcome.bug),
+            bool(outcome.bug or outcome.raised),
         )
 
     def _false_declaration(self, place: int | None = None, event: Event = ()) -> Misuse:
-        name = self.model.configuration.algorithm.name
+        name = name_of(self.model.configuration.algorithm)
         where = "renamed, one of its runs is no run any more"
         if place is not None:
             where = f"{self.model.handler(event)} of process {self.model.ids[place]} does another thing when renamed"
@@ -153,10 +174,17 @@ class Symmetry:
         return self.model.local_number(local._replace(fields=fields, view=view, told=told))
 
     def _content(self, content: tuple[int, ...], renaming: Renaming) -> tuple[int, ...]:
-        moved = tuple(
-            self.model.message_number(self._message(self.model.messages[number], renaming)) for number in content
-        )
+        span = self.model.configuration.clock.span
+        pairs = (divmod(under_way, span) for under_way in content)
+        moved = tuple(self._number(number, renaming) * span + left for number, left in pairs)
         return moved if self.model.fifo else tuple(sorted(moved))
+
+    def _sent(self, numbers: tuple[int, ...], renaming: Renaming) -> tuple[int, ...]:
+        moved = tuple(self._number(number, renaming) for number in numbers)
+        return moved if self.model.fifo else tuple(sorted(moved))
+
+    def _number(self, number: int, renaming: Renaming) -> int:
+        return self.model.message_number(self._message(self.model.messages[number], renaming))
 
     def _message(self, message: Message, renaming: Renaming) -> Message:
         changes = {

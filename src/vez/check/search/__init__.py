@@ -1,4 +1,7 @@
 """How states are explored: packed breadth-first search, tables and the set of visited states."""
 
-INTERRUPTED = "by Ctrl-C"
+from vez.words import said
+
+BY_USER = said("stopped_by_user")
+INTERRUPTED = str(BY_USER)
 """Why a search stopped that the user interrupted."""

@@ -13,23 +13,27 @@ from typing import Any
 
 import numpy as np
 
-from vez.check.model.local import Local
+from vez.check.model.clock import FinerTick
+from vez.check.model.local import Local, Transition
 from vez.check.model.semantics import Model
 from vez.check.reduce.ample import Ample, Unforeseen, refuse
 from vez.check.reduce.commute import Commuting
 from vez.check.reduce.symmetry import Symmetry
-from vez.check.search import INTERRUPTED
+from vez.check.search import BY_USER
 from vez.check.search.layout import HAS_LED, IS_INSIDE
-from vez.check.search.memory import resident_bytes
+from vez.check.search.memory import rare_collections, resident_bytes
 from vez.check.search.overlap import Frontier, Overlap
-from vez.check.search.packed import BATCH, Candidates, Packed
+from vez.check.search.packed import BATCH, Packed
 from vez.check.search.store import Numbers, Words, distinct
+from vez.check.search.successors import Candidates
 from vez.core.assumptions import Property
+from vez.words import Sentence, said
 
 SMALLEST = 1 << 10
 ENOUGH = 1 << 14
 """States that are worth expanding before the ones found last are stored."""
 
+RAISED = said("stopped_by_exception")
 PROGRESS_S = 0.25
 PROBE = 2000
 """States from which a reduced search learns which channels are in use."""
@@ -83,27 +87,40 @@ class Search:
         self.first = first
         self.reduce = reduce
         """True if partial-order reduction is used; see `ample`."""
-        self.symmetry = Symmetry(model) if symmetry else None
+        self.symmetry = Symmetry(model, properties) if symmetry else None
         """The renamings under which states count as one; see `symmetry`."""
         self.workers = workers
-        self.followed: list[tuple[Numbers, Numbers]] = []
-        """The steps of a reduced search, from and to: the reduced graph cannot be found again afterwards."""
+        self.followed: list[tuple[Numbers, Numbers, Numbers]] = []
+        """The steps of a reduced search, from, to and class: the reduced graph cannot be found again afterwards."""
         self._ample: Ample | None = None
-        self.stopped = ""  # why, where the end was not reached
+        self.stopped: Sentence | None = None  # why, where the end was not reached
         self._resident_before = resident_bytes()
         self.cyclic = False
         """True if a step led back to its own or an earlier layer; without one there are no cycles."""
         self.broken: dict[Property, int] = {}  # the first state in which each is
+        self.raising: int | None = None
+        """The first state in which the handler of a possible event raises an exception; the search stops there."""
+        self.erring: int | None = None
+        """The first state in which the handler of a possible event breaks a rule; the search goes on."""
+        self._bugs_seen = 0
         self.ends: list[Numbers] = []  # states in which nothing must happen any more
         self.started = time.monotonic()
         self.seconds = 0.0
         self._shown = 0.0
         self._pairs: dict[tuple[int, int, int, int], bool] = {}
 
+    @rare_collections()
     def run(self) -> Search:
         """Explore until the end, a limit, or Ctrl-C."""
-        if not self.reduce:
-            return self._run()
+        if self.reduce:
+            return self._run_reduced()
+        while True:
+            try:
+                return self._run()
+            except FinerTick:
+                self._begin_again()
+
+    def _run_reduced(self) -> Search:
         channels = self._probe()
         ordered = self.symmetry is None
         commuting = Commuting(self.model, channels, ordered=ordered)
@@ -115,10 +132,14 @@ class Search:
                 if self._ample.channels != channels:
                     channels = frozenset(self._ample.channels)
                     commuting = Commuting(self.model, channels, ordered=ordered)
-                self.packed = Packed(self.model)
-                self.symmetry = Symmetry(self.model) if self.symmetry is not None else None
-                self.transitions = self.depth = 0
-                self.broken, self.ends, self.followed, self.cyclic = {}, [], [], False
+                self._begin_again()
+
+    def _begin_again(self) -> None:
+        self.packed = Packed(self.model)
+        self.symmetry = Symmetry(self.model) if self.symmetry is not None else None
+        self.transitions = self.depth = 0
+        self.broken, self.ends, self.followed, self.cyclic = {}, [], [], False
+        self._pairs, self.raising, self.erring, self._bugs_seen, self.stopped = {}, None, None, 0, None
 
     def _probe(self) -> frozenset[int]:
         """The channels used by the first states, found without reduction."""
@@ -132,12 +153,15 @@ class Search:
         self.packed.insert_initial(self._stand_for)
         self._inspect(0, self.packed.store.count)
         try:
-            self._explore(overlap)
+            if self.model.failed_starts():
+                self.stopped = RAISED
+            else:
+                self._explore(overlap)
         except KeyboardInterrupt:
-            self.stopped = INTERRUPTED
+            self.stopped = BY_USER
         finally:
             overlap.close()
-        self.model.machine.purity.settle()
+        self.model.machine.purity.finish()
         self.seconds = time.monotonic() - self.started
         return self
 
@@ -152,9 +176,14 @@ class Search:
             if low == high:
                 return
             expanded = self.packed.retry(partial(self._expand, low, high))
-            if self._settle(overlap, frontier):
+            stop = self._settle(overlap, frontier)
+            self._find_erring(low, high)
+            self._find_raising(low, high)
+            if self.raising is None and stop:
                 return
             self.depth = frontier.depth
+            if self.raising is not None:
+                return
             job = partial(self._take_in, expanded, low, high, frontier.layer)
             frontier.advance(high)
             overlap.start(job, beside=self._enough(frontier))
@@ -193,6 +222,7 @@ class Search:
         numbers = self._insert(candidates, candidates.rows + low, layer)
         if self._ample is not None:
             self._complete_stuck(candidates, numbers, low, high, layer)
+            self._find_raising(low, high)
             self._ample.foresee(packed)
         ended = np.flatnonzero(~must)
         if ended.size:
@@ -221,7 +251,7 @@ class Search:
         if not self.cyclic and numbers.size and int(numbers.min()) < layer:
             self.cyclic = True
         if self.partial:
-            self.followed.append((parents, numbers))
+            self.followed.append((parents, numbers, candidates.fair))
         return numbers
 
     def _complete_stuck(self, candidates: Candidates, numbers: Numbers, low: int, high: int, layer: int) -> None:
@@ -235,6 +265,36 @@ class Search:
         if rows.size:
             again, _ = self.packed.retry(lambda: self._standing(self.packed.expand(low, high, rows=rows)))
             self._insert(again, rows[again.rows] + low, layer)
+
+    def _find_raising(self, low: int, high: int) -> None:
+        """Stop at the first of these states in which a handler raises, if one did while they were expanded."""
+        if self.raising is not None or not self.packed.raised:
+            return
+        self.raising = self._first_with(low, high, set(self.packed.raised), lambda done: bool(done.raised))
+        if self.raising is None:
+            raise RuntimeError("a handler raised an exception in a state that cannot be found again")
+        self.stopped = RAISED
+
+    def _find_erring(self, low: int, high: int) -> None:
+        """Remember the first of these states in which a handler breaks a rule, if one did while they were expanded."""
+        bugs = self.packed.bugs
+        if self.erring is None and len(bugs) > self._bugs_seen:
+            suspects = {(place, local) for place, local, _ in bugs}
+            self.erring = self._first_with(low, high, suspects, lambda done: bool(done.bug))
+        self._bugs_seen = len(bugs)
+
+    def _first_with(
+        self, low: int, high: int, suspects: set[tuple[int, int]], says: Callable[[Transition], bool]
+    ) -> int | None:
+        """The first of these states with a step of which this is so; `suspects` are places and local states there."""
+        store, chosen = self.packed.store, np.zeros(high - low, dtype=bool)
+        words = store.slice(low, high)
+        for place, local in suspects:
+            chosen |= store.values(words, place) == local
+        for row in np.flatnonzero(chosen).tolist():
+            if any(says(step.transition) for step in self.model.steps(self.packed.unpack(low + row))):
+                return low + int(row)
+        return None
 
     def _inspect(self, low: int, high: int) -> None:
         """Look for broken safety properties among new states."""
@@ -319,13 +379,13 @@ class Search:
     def _check_limits(self, queue: int) -> None:
         store, now = self.packed.store, time.monotonic()
         if store.count >= self.limits.states and queue:
-            self.stopped = f"past the limit of {self.limits.states:,} states (--max-states)"
+            self.stopped = said("stopped_at_states", limit=self.limits.states)
         elif (used := self.memory()) > self.limits.memory_bytes and queue:
-            self.stopped = f"at {used >> 20:,} MiB (--max-memory)"
+            self.stopped = said("stopped_at_memory", mib=used >> 20)
         elif self.limits.seconds and now - self.started > self.limits.seconds and queue:
-            self.stopped = f"after {now - self.started:.0f} s"
+            self.stopped = said("stopped_by_time", seconds=now - self.started)
         elif self.first and self.broken and queue:
-            self.stopped = "at the first violation (--first)"
+            self.stopped = said("stopped_at_first")
         if self.watch is not None and now - self._shown > PROGRESS_S:
             self._shown = now
             self.watch(Progress(self, queue))

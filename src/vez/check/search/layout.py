@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from vez.check.model.local import INSIDE, WAITING, Event, Transition
+from vez.check.model.local import INSIDE, INSIDE_A_HANDLER, WAITING, Event, Transition
 from vez.check.model.semantics import Model, State
 from vez.check.search.store import ColumnOverflow, Numbers, Store, Words
 from vez.check.search.tables import NONE, ChannelTable, Grid, Growing, ProcessTable, fair_name
 
-ALIVE, BLOCKS_TIME, IS_INSIDE, HAS_LED, IS_WAITING = 1, 2, 4, 8, 16
-NEVER = 1 << 60
+ALIVE, IS_DUE, IS_INSIDE, HAS_LED, IS_WAITING, RUNS, IS_PAUSED = 1, 2, 4, 8, 16, 32, 64
+"""Marks of local states. RUNS: a clock runs in it. IS_DUE: one of them has run out, so that time must wait."""
 
 
 class Layout:
@@ -36,13 +36,21 @@ class Layout:
         self.radix = _radices(self.initial_budget)
         total = _product(count + 1 for count in self.initial_budget)
         self.budget_column = self.store.add_column((total - 1).bit_length()) if total > 1 else NONE
+        budget, victims = model.configuration.budget, model.configuration.victims
+        self.may_crash_inside = [budget.crashes_inside > 0 and process in victims for process in model.ids]
+        self.partition_column = self.store.add_column((len(model.cuts) - 1).bit_length()) if model.cuts[1:] else NONE
+        self.cut = np.array([[channel in cut for channel in range(n * n)] for cut in model.cuts])
+        """By partition and channel: True where that partition cuts it."""
         self.observer_column = self.store.add_column(4) if model.observer else NONE
         self._observed = Grid()
         self.channels: dict[int, ChannelTable] = {}
         self._visible: dict[tuple[int, Any], int] = {}
         self._visibles: list[tuple[int, Any]] = []
         self.fair_numbers: dict[tuple[Any, ...], int] = {}
-        self.bugs: list[tuple[int, str]] = []
+        self.bugs: list[tuple[int, int, str]] = []
+        """Places, and local states there, in which the handler of a possible event breaks a rule, and how."""
+        self.raised: list[tuple[int, int]] = []
+        """Places, and local states there, in which the handler of a possible event raises an exception."""
 
     # From and to the model's states.
 
@@ -59,6 +67,8 @@ class Layout:
             values[self.budget_column] = sum(r * count for r, count in zip(self.radix, state.budget, strict=True))
         if self.observer_column >= 0:
             values[self.observer_column] = state.observer
+        if self.partition_column >= 0:
+            values[self.partition_column] = state.partition
         words = [0] * len(self.store.words)
         for place, value in values.items():
             self.check_width(place, value)
@@ -82,7 +92,8 @@ class Layout:
             value = get(self.budget_column)
             budget = tuple(value // r % (most + 1) for r, most in zip(self.radix, budget, strict=True))
         observer = get(self.observer_column) if self.observer_column >= 0 else 0
-        return State(locals_, tuple(contents), budget, observer)
+        partition = get(self.partition_column) if self.partition_column >= 0 else 0
+        return State(locals_, tuple(contents), budget, observer, partition)
 
     def insert_initial(self, smallest: Callable[[Words], Words] = lambda words: words) -> None:
         """Store the initial states, or their representatives."""
@@ -121,6 +132,16 @@ class Layout:
         event = ("deliver", self.model.ids[channel.sender], channel.messages[message])
         return self._chain(channel.to, local, [(event, True)])
 
+    def _crashes_in_own_events(self, place: int, local: int) -> int:
+        own = self.model.spontaneous(place, self.processes[place].numbers[local])
+        return self._chain(place, local, [((INSIDE_A_HANDLER, *event), False) for event, _ in own])
+
+    def _crash_in_delivery(self, channel: ChannelTable, local: int, message: int) -> int:
+        if not self.model.locals[self.processes[channel.to].numbers[local]].alive:
+            return NONE
+        event = ("deliver", self.model.ids[channel.sender], channel.messages[message])
+        return self._chain(channel.to, local, [((INSIDE_A_HANDLER, *event), False)])
+
     def _after_time(self, place: int, event: Event, local: int) -> int:
         return self._chain(place, local, [(event, True)])
 
@@ -129,21 +150,26 @@ class Layout:
         table, head, last = self.processes[place], NONE, NONE
         for event, must in events:
             for outcome in self.model.react(place, table.numbers[local], event):
+                if outcome.raised:
+                    self.raised.append((place, local))
+                    continue
                 visible = self._visible_number(place, outcome.visible)
                 number = table.add(local, outcome, event, visible, self._bursts(place, outcome), must)
                 if outcome.bug:
-                    self.bugs.append((place, outcome.bug))
+                    self.bugs.append((place, local, outcome.bug))
                 if last >= 0:
                     table.chain.array[last] = number
                 head = number if head < 0 else head
                 last = number
-                if self.model.shows(place, table.numbers[local], outcome):
+                if outcome.visible and self.model.shows(place, table.numbers[local], outcome):
                     table.shown.reach(max(head, number))
                     table.shown.array[head] = 1
         table.shown.reach(len(table.outcomes))
         return head
 
     def _bursts(self, place: int, outcome: Transition) -> dict[int, int]:
+        if not outcome.sends:
+            return {}
         sent: dict[int, tuple[int, ...]] = {}
         for to, message in outcome.sends:
             channel = place * self.n + self.model.place[to]
@@ -172,13 +198,12 @@ class Layout:
             return state
         return self.model.observer.after(state, *self._visibles[visible - 1])
 
-    def _describe(self, number: int) -> tuple[int, int]:
+    def _describe(self, number: int) -> int:
         local = self.model.locals[number]
         marks = ALIVE * local.alive | IS_INSIDE * (local.phase == INSIDE) | HAS_LED * bool(local.led)
         marks |= IS_WAITING * (local.phase == WAITING)
-        if any(self.model.blocks_time(event) for event, _ in self.model.spontaneous(0, number)):
-            marks |= BLOCKS_TIME
-        return marks, min((left for _, left in local.timers), default=NEVER)
+        marks |= IS_PAUSED * local.paused
+        return marks | RUNS * self.model.runs(number) | IS_DUE * self.model.due(number)
 
     @staticmethod
     def _is_told(table: ProcessTable, peer: int, local: int) -> int:
@@ -189,12 +214,14 @@ class Layout:
     def _class(self, name: tuple[Any, ...]) -> int:
         return self.fair_numbers.setdefault(name, len(self.fair_numbers))
 
-    def _delivery_class(self, channel: ChannelTable, messages: Numbers) -> Any:
+    def _delivery_class(self, channel: ChannelTable, way: int, held: Numbers, messages: Numbers) -> Any:
+        """Equal messages of a channel are one class; of two, the older one must arrive earlier and is another."""
         code = channel.sender * self.n + channel.to
         if self.model.fifo:
             return self._class(("deliver", code))
-        names = [self._class(("deliver", code, number)) for number in channel.messages]
-        return np.array(names, dtype=np.int64)[messages]
+        numbers = channel.under_way if self.model.ages else channel.messages
+        names = [self._class(("deliver", code, number)) for number in numbers]
+        return np.array(names, dtype=np.int64)[channel.taken[way].array[held] if self.model.ages else messages]
 
     def _own_classes(self, table: ProcessTable) -> Any:
         known: Growing | None = getattr(table, "_fair", None)

@@ -13,36 +13,41 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vez.check.model.local import Event
-from vez.check.model.semantics import CRASHES, DUPLICATES, LOSSES, MISTAKES, RECOVERIES, WITHDRAWALS, Model
+from vez.check.model.local import INSIDE_A_HANDLER
+from vez.check.model.semantics import (
+    CRASHES,
+    DUPLICATES,
+    LOSSES,
+    MISTAKES,
+    PARTITIONS,
+    PAUSES,
+    RECOVERIES,
+    WITHDRAWALS,
+    Model,
+)
 from vez.check.reduce.ample import ELECT, Ample, delivery_code, elect_code
-from vez.check.search.layout import ALIVE, BLOCKS_TIME, IS_WAITING, NEVER, Layout
-from vez.check.search.store import Numbers, Words, distinct
-from vez.check.search.tables import NONE, ChannelTable, ProcessTable
+from vez.check.search.layout import ALIVE, IS_DUE, IS_PAUSED, IS_WAITING, RUNS
+from vez.check.search.store import Numbers
+from vez.check.search.successors import Candidates, Successors
+from vez.check.search.tables import ChannelTable
 
 BATCH = 1 << 16
 """States expanded at once: so many that two threads seldom wait for the interpreter."""
 
 
-class Candidates(NamedTuple):
-    """Successors of a batch: their words, the row of the batch they come from, and their class of fairness."""
+class Clocks(NamedTuple):
+    """By row of a batch: whether a clock runs, and whether time must wait for something that is due."""
 
-    words: Words
-    rows: Numbers
-    fair: Numbers
+    run: np.ndarray[Any, np.dtype[np.bool_]]
+    due: np.ndarray[Any, np.dtype[np.bool_]]
 
 
-class Packed(Layout):
+class Packed(Successors):
     """The reachable states of a model."""
 
     def __init__(self, model: Model) -> None:
         super().__init__(model)
-        self._words: Words = []
         self._only: Numbers | None = None
-        self._found: list[Candidates] = []
-        self._unpacked: dict[int, Numbers] = {}
-        self.with_postponed = False
-        """True if a step that sets a due timer anew is written once more, as if the timer had fired: for fairness."""
 
     # One batch.
 
@@ -59,17 +64,21 @@ class Packed(Layout):
         self._unpacked, self._found = {}, []
         size = len(self._words[0])
         must = np.zeros(size, dtype=bool)
-        quiet = np.ones(size, dtype=bool) if self.model.configuration.synchronous else None
+        timed = self.model.configuration.synchronous
+        clocks = Clocks(np.zeros(size, dtype=bool), np.zeros(size, dtype=bool)) if timed else None
         self._only = ample.choose(self) if ample is not None else None
         for place in range(self.n):
-            self._spontaneous(place, must, quiet)
+            self._spontaneous(place, must, clocks)
         for channel in sorted(self.channels):
-            self._deliveries(self.channels[channel], must, quiet)
+            self._deliveries(self.channels[channel], must, clocks)
         if self.model.configuration.detector:
-            self._detector(must, quiet)
-        self._faults()
-        if quiet is not None:
-            self._advance(np.flatnonzero(quiet), must)
+            self._detector(must)
+        if self.budget_column >= 0:
+            self._faults()
+        if self.partition_column >= 0:
+            self._partitions()
+        if clocks is not None:
+            self._advance(np.flatnonzero(clocks.run & ~clocks.due), must)
         return self._joined(), must
 
     @property
@@ -93,31 +102,12 @@ class Packed(Layout):
         allowed: Numbers = rows[(only < 0) | (only == place) | (only == code)]
         return allowed
 
-    def _joined(self) -> Candidates:
-        parts = self._found
-        width = len(self.store.words)
-        for words, _, _ in parts:  # a channel first used in this batch may have opened a new word
-            words.extend(np.zeros(len(words[0]), dtype=np.uint64) for _ in range(width - len(words)))
-        empty = np.zeros(0, dtype=np.int64)
-        return Candidates(
-            [np.concatenate([part.words[w] for part in parts] or [empty.view(np.uint64)]) for w in range(width)],
-            np.concatenate([part.rows for part in parts] or [empty]),
-            np.concatenate([part.fair for part in parts] or [empty]),
-        )
-
-    def column(self, place: int) -> Numbers:
-        """One column of the batch."""
-        found = self._unpacked.get(place)
-        if found is None:
-            if self.store.columns[place].word >= len(self._words):
-                return np.zeros(len(self._words[0]), dtype=np.int64)
-            found = self._unpacked[place] = self.store.values(self._words, place)
-        return found
-
-    def _spontaneous(self, place: int, must: Any, quiet: Any) -> None:
+    def _spontaneous(self, place: int, must: Any, clocks: Clocks | None) -> None:
         table, locals_ = self.processes[place], self.column(place)
-        if quiet is not None:
-            quiet &= (table.marks.array[locals_] & BLOCKS_TIME) == 0
+        if clocks is not None:
+            marks = table.marks.array[locals_]
+            clocks.run[:] |= (marks & RUNS) != 0
+            clocks.due[:] |= (marks & IS_DUE) != 0
         heads = self.own_heads(place, locals_)
         rows = np.flatnonzero(heads >= 0)
         self._mark_must(table, rows, heads[rows], must)
@@ -125,15 +115,24 @@ class Packed(Layout):
             self._event(place, np.flatnonzero(self._only == elect_code(self.n, place)), ELECT)
             rows = self._allowed(place, place, rows)
         self._emit(place, rows, heads[rows])
+        if self.may_crash_inside[place]:
+            heads = table.heads((INSIDE_A_HANDLER,), locals_, partial(self._crashes_in_own_events, place))
+            rows = np.flatnonzero(heads >= 0)
+            self._emit_crashes(place, rows, heads[rows], [])
 
-    def _deliveries(self, channel: ChannelTable, must: Any, quiet: Any) -> None:
+    def _deliveries(self, channel: ChannelTable, must: Any, clocks: Clocks | None) -> None:
         contents = self.column(channel.column)
         rows_with = np.flatnonzero(contents)
         if not rows_with.size:
             return
         must[rows_with] = True
-        if quiet is not None:
-            quiet[rows_with] = False
+        if clocks is not None:
+            late = channel.must_arrive.array[contents[rows_with]] != 0
+            if self.initial_budget[PAUSES]:
+                late &= ~self._marked(channel.to, IS_PAUSED)[rows_with]
+            clocks.due[rows_with] |= late
+            if self.model.configuration.clock.delay_us:
+                clocks.run[rows_with] = True
         number = channel.sender * self.n + channel.to
         for way in range(len(channel.options)):
             message, rest = channel.options[way]
@@ -143,19 +142,30 @@ class Packed(Layout):
             if way:
                 keep = taken >= 0
                 rows, held, taken = rows[keep], held[keep], taken[keep]
-            locals_ = self.column(channel.to)[rows]
-            heads = self.delivery_heads(channel, locals_, taken)
-            fair = self._delivery_class(channel, taken)
+            fair = self._delivery_class(channel, way, held, taken)
             after = rest.array[held]
+            if self.partition_column >= 0:
+                cut = self._is_cut(number, rows)
+                self._sever(channel, np.flatnonzero(cut), rows, held, after, fair)
+                passes = np.flatnonzero(~cut)
+                rows, held, after, taken = (some[passes] for some in (rows, held, after, taken))
+                fair = fair[passes] if isinstance(fair, np.ndarray) else fair
+            if self.initial_budget[PAUSES]:
+                awake = np.flatnonzero(~self._marked(channel.to, IS_PAUSED)[rows])
+                rows, held, after, taken = (some[awake] for some in (rows, held, after, taken))
+                fair = fair[awake] if isinstance(fair, np.ndarray) else fair
+            heads = self.delivery_heads(channel, self.column(channel.to)[rows], taken)
             self._emit(channel.to, rows, heads, fair=fair, changes=[(channel.column, held, after)])
-            if channel.sender != channel.to:
-                self._message_faults(channel, rows, heads, held, after)
+            if self.may_crash_inside[channel.to]:
+                self._crashes_in_deliveries(channel, rows, taken, [(channel.column, held, after)])
+            if channel.sender != channel.to and self.budget_column >= 0:
+                self._message_faults(channel, rows, heads, held, after, taken)
 
     def _message_faults(
-        self, channel: ChannelTable, rows: Numbers, heads: Numbers, held: Numbers, after: Numbers
+        self, channel: ChannelTable, rows: Numbers, heads: Numbers, held: Numbers, after: Numbers, taken: Numbers
     ) -> None:
         alive = self._marked(channel.to, ALIVE)[rows]
-        for which in (LOSSES, DUPLICATES) if self.budget_column >= 0 else ():
+        for which in (LOSSES, DUPLICATES):
             chosen = np.flatnonzero(alive & self._has(which)[rows])
             if not chosen.size:
                 continue
@@ -164,40 +174,59 @@ class Packed(Layout):
                 self._write(rows[chosen], [(channel.column, held[chosen], after[chosen]), spent], None)
             else:
                 self._emit(channel.to, rows[chosen], heads[chosen], changes=[spent])
+                if self.may_crash_inside[channel.to]:
+                    self._crashes_in_deliveries(channel, rows[chosen], taken[chosen], [spent])
 
-    def _detector(self, must: Any, quiet: Any) -> None:
+    def _crashes_in_deliveries(self, channel: ChannelTable, rows: Numbers, taken: Numbers, changes: Any) -> None:
+        """The receivers of some messages crash inside the handler."""
+        locals_ = self.column(channel.to)[rows]
+        heads = channel.crashes.look_up(locals_, taken, partial(self._crash_in_delivery, channel))
+        self._emit_crashes(channel.to, rows, heads, changes)
+
+    def _detector(self, must: Any) -> None:
         for place in range(self.n):
             table, locals_ = self.processes[place], self.column(place)
             alive = self._marked(place, ALIVE)
+            if self.initial_budget[PAUSES]:
+                alive &= ~self._marked(place, IS_PAUSED)
             for other in range(self.n):
                 if other == place:
                     continue
                 peer = self.model.ids[other]
                 told = table.heads(("told", peer), locals_, partial(self._is_told, table, peer)) > 0
                 lives = self._marked(other, ALIVE)
-                heard = self._heard_out(other)
-                for kind, when in (("suspect", ~told & ~lives), ("trust", told & lives)):
-                    rows = np.flatnonzero(alive & when & heard)
-                    must[rows] = True
-                    if quiet is not None:
-                        quiet[rows] = False
-                    self._event(place, rows, (kind, peer), fair=self._class((kind, peer, place)))
+                silent = self._heard_out(other)
+                for kind, when in (("suspect", ~told & ~lives & silent), ("trust", told & lives)):
+                    rows = np.flatnonzero(alive & when)
+                    if rows.size:  # a class of fairness that no step has would be named with the verdicts
+                        must[rows] = True
+                        self._event(place, rows, (kind, peer), fair=self._class((kind, peer, place)))
                 if self.initial_budget[MISTAKES]:
                     rows = np.flatnonzero(alive & ~told & lives & self._has(MISTAKES))
                     self._event(place, rows, ("suspect", peer), changes=[self._spend(MISTAKES, rows)])
 
     def _heard_out(self, place: int) -> Any:
-        """The states in which the detector may report on a process; with known bounds, none of its messages flies."""
+        """The states in which a crash may be reported.
+
+        With known bounds no message of the dead one is under way; what waits for a paused process has arrived.
+        """
         heard = np.ones(len(self._words[0]), dtype=bool)
         if self.model.configuration.synchronous:
             for channel in self.channels.values():
                 if channel.sender == place:
-                    heard &= self.column(channel.column) == 0
+                    contents = self.column(channel.column)
+                    arrived = contents == 0
+                    if self.initial_budget[PAUSES]:
+                        arrived |= self._marked(channel.to, IS_PAUSED) & (channel.overdue.array[contents] != 0)
+                    heard &= arrived
         return heard
 
     def _faults(self) -> None:
         for place in range(self.n):
             alive = self._marked(place, ALIVE)
+            if self.initial_budget[PAUSES]:
+                rows = np.flatnonzero(alive & ~self._marked(place, IS_PAUSED) & self._has(PAUSES))
+                self._event(place, rows, ("pause",), changes=[self._spend(PAUSES, rows)])
             if self.initial_budget[CRASHES] and self.model.ids[place] in self.model.configuration.victims:
                 rows = np.flatnonzero(alive & self._has(CRASHES))
                 self._event(place, rows, ("crash",), changes=[self._spend(CRASHES, rows)])
@@ -207,119 +236,38 @@ class Packed(Layout):
                     self._event(place, rows, ("recover", memory), changes=[self._spend(RECOVERIES, rows)])
 
             if self.initial_budget[WITHDRAWALS]:
-                rows = np.flatnonzero(self._marked(place, IS_WAITING) & self._has(WITHDRAWALS))
+                waiting = self._marked(place, IS_WAITING) & ~self._marked(place, IS_PAUSED)
+                rows = np.flatnonzero(waiting & self._has(WITHDRAWALS))
                 self._event(place, rows, ("withdraw",), changes=[self._spend(WITHDRAWALS, rows)])
 
+    def _sever(
+        self, channel: ChannelTable, cut: Numbers, rows: Numbers, held: Numbers, after: Numbers, fair: Any
+    ) -> None:
+        """Messages that arrive on a cut channel are lost."""
+        lost = [(channel.column, held[cut], after[cut])]
+        self._write(rows[cut], lost, fair[cut] if isinstance(fair, np.ndarray) else fair)
+
+    def _partitions(self) -> None:
+        """Channels are cut where none are, and heal."""
+        partition, everywhere = self.column(self.partition_column), np.arange(len(self._words[0]))
+        cut, whole = everywhere[partition > 0], everywhere[(partition == 0) & self._has(PARTITIONS)]
+        if cut.size:
+            self._write(cut, [(self.partition_column, partition[cut], np.zeros(cut.size, dtype=np.int64))], None)
+        for number in range(1, len(self.cut)) if whole.size else ():
+            begins = (self.partition_column, partition[whole], np.full(whole.size, number, dtype=np.int64))
+            self._write(whole, [begins, self._spend(PARTITIONS, whole)], None)
+
     def _advance(self, rows: Numbers, must: Any) -> None:
-        left = np.full(rows.size, NEVER, dtype=np.int64)
+        """One tick passes in these rows."""
+        if not rows.size:
+            return
+        must[rows] = True
+        event, changes = ("advance", self.model.configuration.clock.tick_us), []
         for place, table in enumerate(self.processes):
-            np.minimum(left, table.left.array[self.column(place)[rows]], out=left)
-        running = (left < NEVER) & (left > 0)
-        rows, left = rows[running], left[running]
-        for passed in distinct(left):
-            some = rows[left == passed]
-            changes = []
-            for place, table in enumerate(self.processes):
-                before = self.column(place)[some]
-                event = ("advance", passed)
-                heads = table.heads(event, before, partial(self._after_time, place, event))
-                changes.append((place, before, table.local.array[heads]))
-            must[some] = True
-            self._write(some, changes, self._class(("advance",)))
-
-    # Writing successors.
-
-    def _event(self, place: int, rows: Numbers, event: Event, *, changes: Any = (), fair: int | None = None) -> None:
-        if rows.size:
-            table = self.processes[place]
             before = self.column(place)[rows]
-            heads = table.heads(event, before, lambda local: self._chain(place, local, [(event, False)]))
-            self._emit(place, rows, heads, changes=list(changes), fair=fair)
-
-    def _emit(self, place: int, rows: Numbers, heads: Numbers, *, changes: Any = (), fair: Any = None) -> None:
-        """Write one successor for each outcome in the chains."""
-        table = self.processes[place]
-        changes = list(changes)
-        if heads.size and heads.min() < 0:  # what lies beyond a bound has no outcome
-            rows, heads, changes, fair = _some(np.flatnonzero(heads >= 0), rows, heads, changes, fair)
-        while rows.size:
-            self._write_outcomes(table, rows, heads, changes, fair)
-            heads = table.chain.array[heads]
-            more = np.flatnonzero(heads >= 0)
-            if not more.size:
-                return
-            rows, heads, changes, fair = _some(more, rows, heads, changes, fair)
-
-    @staticmethod
-    def _mark_must(table: ProcessTable, rows: Numbers, heads: Numbers, must: Any) -> None:
-        while rows.size:
-            must[rows[table.must.array[heads] > 0]] = True
-            heads = table.chain.array[heads]
-            more = heads >= 0
-            rows, heads = rows[more], heads[more]
-
-    def _write_outcomes(self, table: ProcessTable, rows: Numbers, heads: Numbers, changes: Any, fair: Any) -> None:
-        all_changes = [(table.place, self.column(table.place)[rows], table.local.array[heads])]
-        popped = {column: new for column, _, new in changes}
-        for channel, growing in table.bursts.items():
-            burst = growing.array[heads]
-            if not burst.any():
-                continue
-            target = self.channels[channel]
-            held = popped.get(target.column)
-            held = self.column(target.column)[rows] if held is None else held
-            after = target.appended.look_up(held, burst, target.append)
-            if after.min() < 0:  # beyond the capacity that is followed
-                kept = _some(np.flatnonzero(after >= 0), rows, heads, changes, fair)
-                if kept[0].size:
-                    self._write_outcomes(table, *kept)
-                return
-            all_changes.append((target.column, held, after))
-        if self.observer_column >= 0:
-            before = self.column(self.observer_column)[rows]
-            seen = self._observed.look_up(before, table.visible.array[heads], self._observe)
-            all_changes.append((self.observer_column, before, seen))
-        if fair is None:
-            fair = self._own_classes(table)[heads]
-        self._write(rows, [*changes, *all_changes], fair)
-        if self.with_postponed:
-            self._write_postponed(table, rows, heads, [*changes, *all_changes])
-
-    def _write_postponed(self, table: ProcessTable, rows: Numbers, heads: Numbers, changes: Any) -> None:
-        for name, growing in table.postponed.items():
-            growing.reach(len(table.outcomes))
-            chosen = np.flatnonzero(growing.array[heads])
-            if chosen.size:
-                some = [(column, old[chosen], new[chosen]) for column, old, new in changes]
-                self._write(rows[chosen], some, self._class(("fire", table.place, name)))
-
-    def _write(self, rows: Numbers, changes: Any, fair: Any) -> None:
-        words: list[Any] = [word[rows] for word in self._words]
-        for place, old, new in changes:
-            column = self.store.columns[place]
-            while column.word >= len(words):
-                words.append(np.zeros(rows.size, dtype=np.uint64))
-            most = int(new.max()) if new.size else 0
-            self.check_width(place, most)
-            words[column.word] += (new - old).view(np.uint64) << column.shift
-        if fair is None:
-            fair = NONE
-        self._found.append(Candidates(words, rows, np.broadcast_to(np.int64(fair), rows.shape)))
-
-    # Budgets, marks and classes of fairness.
-
-    def _marked(self, place: int, mark: int) -> Any:
-        return (self.processes[place].marks.array[self.column(place)] & mark) != 0
-
-    def _has(self, which: int) -> Any:
-        left = self.column(self.budget_column) // self.radix[which]
-        return left % (self.initial_budget[which] + 1) > 0
-
-    def _spend(self, which: int, rows: Numbers) -> tuple[int, Numbers, Numbers]:
-        before = self.column(self.budget_column)[rows]
-        return self.budget_column, before, before - self.radix[which]
-
-
-def _some(which: Numbers, rows: Numbers, heads: Numbers, changes: Any, fair: Any) -> tuple[Any, Any, Any, Any]:
-    kept = [(column, old[which], new[which]) for column, old, new in changes]
-    return rows[which], heads[which], kept, fair[which] if isinstance(fair, np.ndarray) else fair
+            heads = table.heads(event, before, partial(self._after_time, place, event))
+            changes.append((place, before, table.local.array[heads]))
+        for channel in self.channels.values():
+            before = self.column(channel.column)[rows]
+            changes.append((channel.column, before, channel.after_tick(before)))
+        self._write(rows, changes, self._class(("advance",)))

@@ -7,13 +7,15 @@ each channel that was ever used: its contents, what can be taken out, what an ap
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from vez.check.model.local import Event, Transition
 from vez.check.model.semantics import Model
 from vez.check.search.store import Numbers, distinct
+
+T = TypeVar("T")
 
 UNKNOWN, NONE = -2, -1
 
@@ -86,7 +88,6 @@ class ProcessTable:
         self.numbers: list[int] = []  # the model's number of each local state
         self._index: dict[int, int] = {}
         self.marks = Growing()  # bits that say something of a local state, see the explorer
-        self.left = Growing()  # microseconds to the next timer; a huge number where none runs
         self.outcomes: list[Transition] = []
         self.events: list[Event] = []
         self.before: list[int] = []  # of each outcome: the local state before it
@@ -98,16 +99,14 @@ class ProcessTable:
         self.bursts: dict[int, Growing] = {}  # by channel: the number of the burst sent, 0 for none
         self.postponed: dict[str, Growing] = {}  # by timer: 1 where the outcome sets it anew although it was due
         self._heads: dict[Event, Growing] = {}
-        self.describe: Callable[[int], tuple[int, int]] = lambda _: (0, 0)
+        self.describe: Callable[[int], int] = lambda _: 0
 
     def index(self, number: int) -> int:
         """The place in this table of one of the model's local states."""
         found = self._index.setdefault(number, len(self.numbers))
         if found == len(self.numbers):
             self.numbers.append(number)
-            marks, left = self.describe(number)
-            self.marks.append(marks)
-            self.left.append(left)
+            self.marks.append(self.describe(number))
         return found
 
     def add(
@@ -122,24 +121,19 @@ class ProcessTable:
         self.must.append(int(must))
         self.visible.append(visible)
         number = len(self.outcomes) - 1
-        for channel in bursts.keys() - self.bursts.keys():
-            self.bursts[channel] = Growing()
-        for channel, growing in self.bursts.items():
-            growing.reach(number)
-            growing.array[number] = bursts.get(channel, 0)
-        self._note_postponed(number, before, outcome, event)
+        for channel, burst in bursts.items():
+            _set(self.bursts, channel, number, burst)
+        if outcome.set_timers:
+            self._note_postponed(number, before, outcome, event)
         return number
 
     def _note_postponed(self, number: int, before: int, outcome: Transition, event: Event) -> None:
         """A timer that is set anew waits anew: whoever does that for ever owes its firing to nobody."""
+        left = dict(self.model.locals[self.numbers[before]].timers)
         for name in outcome.set_timers:
-            due = (name, 0) in self.model.locals[self.numbers[before]].timers
+            due = name in left and not left[name].earliest
             if due and event[:2] != ("fire", name):
-                self.postponed.setdefault(name, Growing())
-                self.postponed[name].reach(number)
-                self.postponed[name].array[number] = 1
-        for growing in self.postponed.values():
-            growing.reach(number)
+                _set(self.postponed, name, number, 1)
 
     def heads(self, event: Event, locals_: Numbers, compute: Callable[[int], int]) -> Numbers:
         """The first outcome of an event in each of some local states."""
@@ -171,7 +165,14 @@ class ChannelTable:
         self.bursts: list[tuple[int, ...]] = [()]
         self._burst_index: dict[tuple[int, ...], int] = {(): 0}
         self.options: list[tuple[Growing, Growing]] = []  # message and rest, for each way to take one out
+        self.under_way: list[int] = []  # each message with each rest of its delay, as the model numbers them
+        self._under_way_index: dict[int, int] = {}
+        self.taken: list[Growing] = []  # for each way: which of these it takes; filled where messages take time
+        self.must_arrive = Growing()  # of each content: 1 if a message of it is at its latest moment
+        self.overdue = Growing()  # of each content: 1 if all of its messages are
+        self._after_tick = Growing(UNKNOWN)
         self.deliveries = Grid()
+        self.crashes = Grid()  # inside the handler of a delivery
         self.appended = Grid()
         self.index(())
 
@@ -179,6 +180,8 @@ class ChannelTable:
         found = self._index.setdefault(content, len(self.contents))
         if found == len(self.contents):
             self.contents.append(content)
+            self.must_arrive.append(int(self.model.must_arrive(content)))
+            self.overdue.append(int(self.model.overdue(content)))
             self._add_options(found, content)
         return found
 
@@ -199,6 +202,17 @@ class ChannelTable:
             return NONE
         return self.index(after)
 
+    def after_tick(self, contents: Numbers) -> Numbers:
+        """The contents after a tick of the clock."""
+        growing = self._after_tick
+        growing.reach(len(self.contents))
+        found: Numbers = growing.array[contents]
+        if found.size and found.min() == UNKNOWN:
+            for content in distinct(contents[found == UNKNOWN]):
+                growing.array[content] = self.index(self.model.after_tick(self.contents[content]))
+            found = growing.array[contents]
+        return found
+
     def _add_options(self, place: int, content: tuple[int, ...]) -> None:
         way = 0
         for position, number in enumerate(content):
@@ -206,10 +220,14 @@ class ChannelTable:
                 continue
             if way == len(self.options):
                 self.options.append((Growing(NONE), Growing()))
+                self.taken.append(Growing())
+            if self.model.ages:
+                self.taken[way].reach(place)
+                self.taken[way].array[place] = _numbered(number, self.under_way, self._under_way_index)
             message, rest = self.options[way]
             message.reach(place)
             rest.reach(place)
-            message.array[place] = self._message(number)
+            message.array[place] = _numbered(self.model.message_of(number), self.messages, self._message_index)
             remaining = self.index(content[:position] + content[position + 1 :])
             rest.reach(place)
             rest.array[place] = remaining
@@ -218,11 +236,22 @@ class ChannelTable:
             message.reach(len(self.contents))
             rest.reach(len(self.contents))
 
-    def _message(self, number: int) -> int:
-        found = self._message_index.setdefault(number, len(self.messages))
-        if found == len(self.messages):
-            self.messages.append(number)
-        return found
+
+def _set(columns: dict[T, Growing], name: T, number: int, value: int) -> None:
+    """Write a value into a column that most outcomes do not have; who reads it lets it grow first."""
+    growing = columns.get(name)
+    if growing is None:
+        growing = columns[name] = Growing()
+    growing.reach(number)
+    growing.array[number] = value
+
+
+def _numbered(value: int, known: list[int], places: dict[int, int]) -> int:
+    """The place of a value among those that are known; a new one comes last."""
+    found = places.setdefault(value, len(known))
+    if found == len(known):
+        known.append(value)
+    return found
 
 
 def fair_name(event: Event, place: int) -> tuple[Any, ...]:

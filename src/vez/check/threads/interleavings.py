@@ -16,10 +16,12 @@ import numpy as np
 from vez.check.liveness.graph import Fairness, Graph
 from vez.check.search import INTERRUPTED
 from vez.check.search.memory import resident_bytes
-from vez.check.threads.machine import ENDED, Moment, Threads, Turn, is_variable
+from vez.check.threads.effects import is_variable
+from vez.check.threads.machine import Moment, Threads, Turn
 from vez.errors import VezError
 from vez.sim.blame import blame_function
-from vez.threads.operations import Program
+from vez.threads.operations import Map, Output
+from vez.threads.program import Program
 
 LOOK_EVERY = 2048
 """States between two looks at the clock and the memory."""
@@ -86,6 +88,7 @@ class _Exploration:
                 at += 1
                 if at % LOOK_EVERY == 0 or len(self.order) >= self.max_states:
                     self._look(at)
+            self.threads.repeat()
         except KeyboardInterrupt:
             self.stopped = INTERRUPTED
         if not self.stopped and not {"claim", "deadlock_freedom"} & self.broken.keys():
@@ -97,11 +100,11 @@ class _Exploration:
 
     def _expand(self, at: int) -> None:
         moment, any_turn = self.order[at], False
-        memory, program = self.threads.memory(moment), self.program
+        program = self.program
         if (
             program.always is not None
             and "invariant" not in self.broken
-            and not _asked(program.always, memory, "always")
+            and not _asked(program.always, self.threads.memory(moment), "always")
         ):
             self.broken["invariant"] = (f"not so: {program.invariant}", self._way(at))
         for turn in self.threads.turns(moment):
@@ -113,7 +116,7 @@ class _Exploration:
                 self.depths.append(self.depths[at] + 1)
             self.steps.append((at, number, turn.thread))
         if not any_turn:
-            self._judge_end(at, memory)
+            self._judge_end(at, self.threads.memory(moment))
 
     def _look(self, at: int) -> None:
         """Stop at a limit, or tell how far it is."""
@@ -128,7 +131,7 @@ class _Exploration:
 
     def _judge_end(self, at: int, memory: Mapping[str, Any]) -> None:
         threads, program, moment = self.threads, self.program, self.order[at]
-        stuck = [threads.names[t] for t, place in enumerate(moment.threads) if place != ENDED]
+        stuck = threads.unfinished(moment)
         if stuck and "deadlock_freedom" not in self.broken:
             self.wait_for.update(threads.waits_for(moment))
             words = f"{', '.join(stuck)} wait{'s' * (len(stuck) == 1)} for ever"
@@ -136,8 +139,8 @@ class _Exploration:
         self.ended = self.ended or not stuck
         if stuck or program.at_end is None or "claim" in self.broken or _asked(program.at_end, memory, "at_end"):
             return
-        plain = {name: memory[name] for name in threads.objects if is_variable(program.shared[name])}
-        values = ", ".join(f"{name} is {value}" for name, value in plain.items())
+        parts = [_shown(name, program.shared[name], memory[name]) for name in threads.objects]
+        values = ", ".join(filter(None, parts))
         self.broken["claim"] = (f"expected {program.claim}, and {values}", self._way(at))
 
     def _judge_cycles(self) -> None:
@@ -163,6 +166,13 @@ class _Exploration:
             number, turn = self.parents[number]
             way.append(turn)
         return tuple(way[::-1])
+
+
+def _shown(name: str, kind: Any, value: Any) -> str:
+    """A shared object at the end, in words; locks, conditions and queues say nothing about a claim."""
+    if isinstance(kind, Output):
+        return f"{name} is " + ", ".join(f"{thread}: {line!r}" for thread, line in value)
+    return f"{name} is {value}" if is_variable(kind) or isinstance(kind, Map) else ""
 
 
 def _asked(claim: Callable[[Mapping[str, Any]], bool], memory: Mapping[str, Any], name: str) -> bool:

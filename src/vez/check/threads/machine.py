@@ -11,33 +11,37 @@ import gc
 from collections.abc import Generator, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from vez.errors import Misuse, ProtocolBug, VezError
+from vez.check.threads.effects import NEEDS, changed, effect, first_value, is_variable, must_hold, readable
+from vez.errors import Misuse, NotDeterministic, ProtocolBug, VezError
 from vez.sim.blame import blame_function
 from vez.threads.operations import (
+    OF_THREADS,
     Acquire,
-    Add,
+    Alive,
     Condition,
     Get,
+    Join,
     Lock,
+    Map,
     Notify,
     NotifyAll,
     Operation,
-    Program,
     Put,
-    Queue,
-    Read,
-    Release,
+    Sleep,
+    Start,
     Wait,
-    Write,
 )
+from vez.threads.program import Program
 
-_NEEDS: dict[type, tuple[type, ...]] = {
-    Lock: (Acquire, Release),
-    Condition: (Wait, Notify, NotifyAll),
-    Queue: (Put, Get),
-}
-ENDED = -1
+ENDED, UNBORN = -1, -2
+"""Where a thread stands that has ended, or that nobody has started yet."""
 ASLEEP, AWAKE = "asleep", "awake"
+_OTHERWISE = (Wait, Notify, NotifyAll, Sleep, *OF_THREADS)
+"""Operations that do more than change one object."""
+FEWEST, ROUNDS = 512, 64
+"""Where fewer ways than this were explored, they are repeated up to so many times, until there are about as many."""
+MOST_CLOSINGS = 100
+"""Blocks with `finally: yield …` that a thread may stand in when its copy is dropped."""
 
 
 class Moment(NamedTuple):
@@ -71,27 +75,36 @@ class Threads:
         self.names = tuple(program.threads)
         self.objects = tuple(program.shared)
         self._where = {name: place for place, name in enumerate(self.objects)}
+        self._kinds = tuple(program.shared[name] for name in self.objects)
+        self._unlike = [(name, kind) for name, kind in program.shared.items() if isinstance(kind, Lock | Map)]
         self._places: list[list[Place]] = [[] for _ in self.names]
         self._known: list[dict[Any, int]] = [{} for _ in self.names]
         self._next: dict[tuple[int, int, Any], int] = {}
+        self._made: list[tuple[int, tuple[Any, ...], Any]] = []  # what each thread wanted, by the results it was given
         if not self.names:
             raise Misuse("a program needs at least one thread")
         for name in self.objects:
             kind = program.shared[name]
             _must_stay(kind, f"{name} is {kind!r}")
-            if isinstance(kind, Condition) and not isinstance(program.shared.get(kind.lock), Lock):
-                raise Misuse(f"condition {name!r} belongs to {kind.lock!r}, which is not a lock")
+            if isinstance(kind, Condition):
+                lock = program.shared.get(kind.lock)
+                if not isinstance(lock, Lock) or lock.reentrant:
+                    told = "is reentrant" if isinstance(lock, Lock) else "is not a lock"
+                    raise Misuse(f"condition {name!r} belongs to {kind.lock!r}, which {told}")
 
     def initial(self) -> Moment:
         """The state before the first step."""
-        memory = tuple(_first_value(self.program.shared[name]) for name in self.objects)
-        starts = tuple(self._stand(thread, ()) for thread in range(len(self.names)))
-        return Moment(starts, ("",) * len(self.names), memory)
+        count, later = len(self.names), self.program.later
+        memory = tuple(first_value(self.program.shared[name], count) for name in self.objects)
+        starts = tuple(UNBORN if self.names[thread] in later else self._stand(thread, ()) for thread in range(count))
+        return Moment(starts, ("",) * count, memory)
 
     def turns(self, moment: Moment) -> Iterator[Turn]:
-        """Possible steps of the threads; a blocked thread has none."""
+        """Possible steps of the threads; a blocked thread has none. Daemons stop with the last of the others."""
+        if self.program.daemons and not self.unfinished(moment):
+            return
         for thread, place in enumerate(moment.threads):
-            if place == ENDED or moment.sleep[thread] == ASLEEP:
+            if place in (ENDED, UNBORN) or moment.sleep[thread] == ASLEEP:
                 continue
             operation = self._places[thread][place].operation
             if moment.sleep[thread] == AWAKE:
@@ -99,80 +112,84 @@ class Threads:
             else:
                 yield from self._turn(moment, thread, place, operation)
 
+    def unfinished(self, moment: Moment) -> list[str]:
+        """The threads that have not ended; without daemons, and without those that nobody started."""
+        names, daemons = self.names, self.program.daemons
+        places = enumerate(moment.threads)
+        return [names[one] for one, place in places if place not in (ENDED, UNBORN) and names[one] not in daemons]
+
     def memory(self, moment: Moment) -> Mapping[str, Any]:
-        """The variables, and the contents of queues."""
-        return dict(zip(self.objects, moment.memory, strict=True))
+        """The variables, and the contents of queues, maps and outputs."""
+        found = dict(zip(self.objects, moment.memory, strict=True))
+        for name, kind in self._unlike:
+            found[name] = readable(kind, found[name])
+        return found
 
     def waits_for(self, moment: Moment) -> dict[str, tuple[str, str]]:
         """Of each blocked thread: what it waits for, and who has it (or nobody)."""
         found = {}
         for thread, place in enumerate(moment.threads):
-            if place == ENDED:
+            if place in (ENDED, UNBORN):
                 continue
             operation = self._places[thread][place].operation
+            if isinstance(operation, Join):
+                found[self.names[thread]] = ("the end", operation.name)
+                continue
             if moment.sleep[thread] == ASLEEP:
                 found[self.names[thread]] = (operation.name, "")
                 continue
             awake = moment.sleep[thread] == AWAKE
             name = self._lock_of(operation) if awake or isinstance(operation, Acquire) else operation.name
-            held = moment.memory[self._where[name]] if isinstance(self.program.shared[name], Lock) else None
+            held = moment.memory[self._where[name]] if isinstance(self.program.shared.get(name), Lock) else None
             if isinstance(operation, Acquire | Put | Get) or awake:
-                found[self.names[thread]] = (name, self.names[held] if isinstance(held, int) else "")
+                found[self.names[thread]] = (name, self.names[held[0]] if held else "")
         return found
 
     # One turn.
 
     def _turn(self, moment: Moment, thread: int, place: int, operation: Operation) -> Iterator[Turn]:
-        at = self._where[operation.name]
-        value, words = moment.memory[at], operation.words()
-        result: Any = None
+        at = self._where.get(operation.name, -1)
+        if at >= 0 and not isinstance(operation, _OTHERWISE):
+            done = effect(operation, self._kinds[at], moment.memory[at], thread, self.names)
+            if done is not None:
+                value, result, words = done
+                after = Moment(moment.threads, moment.sleep, changed(moment.memory, at, value))
+                yield Turn(thread, words, self._go_on(after, thread, place, result))
+            return
         match operation:
-            case Read():
-                result, words = value, f"{words}: {value}"
-            case Write():
-                value = operation.value
-            case Add():
-                value = result = self._sum(thread, value, operation)
-            case Acquire():
-                if value is not None:
-                    return
-                value = thread
-            case Release():
-                self._must_hold(value, thread, operation.name)
-                value = None
-            case Put():
-                capacity = self.program.shared[operation.name].capacity
-                if capacity and len(value) == capacity:
-                    return
-                value = (*value, operation.value)
-            case Get():
-                if not value:
-                    return
-                result, value = value[0], value[1:]
-                words = f"{words}: {result}"
             case Wait():
                 yield self._sleep(moment, thread, operation)
-                return
             case Notify() | NotifyAll():
                 yield from self._wake(moment, thread, place, operation)
-                return
-        memory = _with(moment.memory, at, value)
-        yield Turn(thread, words, self._go_on(moment._replace(memory=memory), thread, place, result))
+            case Start() | Join() | Alive():
+                yield from self._of_threads(moment, thread, place, operation)
+            case _:
+                yield Turn(thread, operation.words(), self._go_on(moment, thread, place, None))
 
-    def _sum(self, thread: int, value: Any, operation: Add) -> Any:
-        try:
-            return value + operation.amount
-        except TypeError as error:
-            words = f"{self.names[thread]} adds {operation.amount!r} to {operation.name}, which is {value!r}"
-            raise ProtocolBug(words, hint="add to a number") from error
+    def _of_threads(self, moment: Moment, thread: int, place: int, operation: Start | Join | Alive) -> Iterator[Turn]:
+        other, words = self.names.index(operation.name), operation.words()
+        where, result = moment.threads[other], None
+        if isinstance(operation, Start):
+            if where != UNBORN:
+                raise ProtocolBug(f"{self.names[thread]} starts {operation.name}, which was started before")
+            moment = moment._replace(threads=changed(moment.threads, other, self._stand(other, ())))
+        elif isinstance(operation, Alive):
+            result = where not in (ENDED, UNBORN)
+            words = f"{words}: {'yes' if result else 'no'}"
+        else:
+            result = where == ENDED
+            if not result and operation.seconds is None:
+                return
+            words += "" if result else ": the time is up"
+        yield Turn(thread, words, self._go_on(moment, thread, place, result))
 
     def _sleep(self, moment: Moment, thread: int, operation: Operation) -> Turn:
         lock = self._where[self._lock_of(operation)]
-        self._must_hold(moment.memory[lock], thread, self._lock_of(operation))
-        memory = _with(moment.memory, lock, None)
+        must_hold(moment.memory[lock], thread, self.names[thread], self._lock_of(operation))
+        memory = changed(moment.memory, lock, None)
         queue = self._where[operation.name]
-        memory = _with(memory, queue, (*memory[queue], thread))
-        after = Moment(moment.threads, _with(moment.sleep, thread, ASLEEP), memory)
+        memory = changed(memory, queue, (*memory[queue], thread))
+        after = Moment(moment.threads, changed(moment.sleep, thread, ASLEEP), memory)
         return Turn(thread, f"wait on {operation.name}, asleep", after)
 
     def _wake(self, moment: Moment, thread: int, place: int, operation: Operation) -> Iterator[Turn]:
@@ -185,8 +202,8 @@ class Threads:
         for group in groups:
             sleep, memory = moment.sleep, moment.memory
             for sleeper in group:
-                sleep = _with(sleep, sleeper, AWAKE)
-            memory = _with(memory, at, tuple(one for one in sleepers if one not in group))
+                sleep = changed(sleep, sleeper, AWAKE)
+            memory = changed(memory, at, tuple(one for one in sleepers if one not in group))
             names = ", ".join(self.names[sleeper] for sleeper in group) or "nobody waits"
             after = self._go_on(Moment(moment.threads, sleep, memory), thread, place, None)
             yield Turn(thread, f"{operation.words()}: {names}", after)
@@ -194,7 +211,7 @@ class Threads:
     def _retake(self, moment: Moment, thread: int, operation: Operation) -> Iterator[Turn]:
         lock = self._where[self._lock_of(operation)]
         if moment.memory[lock] is None:
-            awake = Moment(moment.threads, _with(moment.sleep, thread, ""), _with(moment.memory, lock, thread))
+            awake = Moment(moment.threads, changed(moment.sleep, thread, ""), changed(moment.memory, lock, (thread, 1)))
             after = self._go_on(awake, thread, moment.threads[thread], None)
             yield Turn(thread, f"awake, take {self._lock_of(operation)} again", after)
 
@@ -202,40 +219,64 @@ class Threads:
         kind = self.program.shared.get(operation.name)
         return kind.lock if isinstance(kind, Condition) else operation.name
 
-    def _must_hold(self, holder: Any, thread: int, lock: str) -> None:
-        if holder != thread:
-            raise ProtocolBug(f"{self.names[thread]} gives {lock!r} back without holding it")
-
     def _go_on(self, moment: Moment, thread: int, place: int, result: Any) -> Moment:
         key = (thread, place, result)
         after = self._next.get(key)
         if after is None:
             after = self._next[key] = self._stand(thread, (*self._places[thread][place].results, result))
-        return moment._replace(threads=_with(moment.threads, thread, after))
+        return Moment(changed(moment.threads, thread, after), moment.sleep, moment.memory)
 
     def _stand(self, thread: int, results: tuple[Any, ...]) -> int:
         """Run a thread from its beginning, with these results, and return where it stands."""
-        body = self._begin(thread)
-        try:
-            operation = next(body)
-            for result in results:
-                operation = body.send(result)
-        except StopIteration:
+        body, operation = self._advanced(thread, results)
+        self._made.append((thread, results, operation))
+        if operation is None:
             return ENDED
-        except VezError:
-            raise
-        except (Exception, SystemExit) as error:
-            raise blame_function(error, None, f"thread {self.names[thread]}") from error
         self._must_fit(self.names[thread], operation)
         key: tuple[Any, ...]
         try:
             key = ("stands", _snapshot(body), operation)
         except TypeError:  # something that cannot be compared: the way there names the state
             key = ("came", results, operation)
+        _drop(body)
         number = self._known[thread].setdefault(key, len(self._places[thread]))
         if number == len(self._places[thread]):
             self._places[thread].append(Place(operation, results))
         return number
+
+    def _advanced(self, thread: int, results: tuple[Any, ...]) -> tuple[Generator[Operation, Any, None], Any]:
+        """A thread that was given these results, and what it wants to do next; None if it has ended."""
+        body = self._begin(thread)
+        try:
+            operation = next(body)
+            for result in results:
+                operation = body.send(result)
+        except StopIteration:
+            return body, None
+        except VezError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise blame_function(error, None, f"thread {self.names[thread]}") from error
+        return body, operation
+
+    def repeat(self) -> None:
+        """Run the threads again, the last way first, and refuse one that then wants something else.
+
+        The body of a thread may depend on its local variables and on what operations gave it. If it reads a random
+        number, a clock or a global, what was explored is luck. Where few ways were explored, each is repeated several
+        times.
+        """
+        ways, self._made = self._made[::-1], []
+        for _ in range(max(1, min(ROUNDS, FEWEST // max(1, len(ways))))):
+            for thread, results, wanted in ways:
+                body, again = self._advanced(thread, results)
+                _drop(body)
+                if again != wanted:
+                    first, second = ("to end" if one is None else _words(one) for one in (wanted, again))
+                    raise NotDeterministic(
+                        f"thread {self.names[thread]}, given the same results, wanted {first} and then {second}",
+                        hint="between two yields a thread may use its local variables only",
+                    )
 
     def _begin(self, thread: int) -> Generator[Operation, Any, None]:
         name, function = self.names[thread], self.program.threads[self.names[thread]]
@@ -255,14 +296,34 @@ class Threads:
         """Refuse what is not an operation, on the right kind of object, with a value that stays as it is."""
         if not isinstance(operation, Operation):
             raise ProtocolBug(f"{name} yields {operation!r}", hint="yield read(...), write(...), …")
+        if isinstance(operation, Sleep):
+            return
+        if isinstance(operation, OF_THREADS):
+            if operation.name not in self.names:
+                raise ProtocolBug(f"{name} uses thread {operation.name!r}, which does not exist", hint="declare it")
+            return
         if operation.name not in self._where:
             raise ProtocolBug(f"{name} uses {operation.name!r}, which is not shared", hint="declare it")
         kind = self.program.shared[operation.name]
-        needed = next((needed for needed, kinds in _NEEDS.items() if isinstance(operation, kinds)), None)
+        needed = next((needed for needed, kinds in NEEDS.items() if isinstance(operation, kinds)), None)
         if not isinstance(kind, needed) if needed else not is_variable(kind):
             expected = needed.__name__ if needed else "variable"
             raise ProtocolBug(f"{name} does {operation.words()!r}, and {operation.name} is {kind!r}, no {expected}")
         _must_stay(operation, f"{name} does {operation.words()!r}")
+
+
+def _words(operation: Any) -> str:
+    return f"to {operation.words()}" if isinstance(operation, Operation) else repr(operation)
+
+
+def _drop(body: Generator[Any, Any, Any]) -> None:
+    """Close a copy of a thread. One that stands before `finally: yield …` goes on to that yield and is closed again."""
+    for _ in range(MOST_CLOSINGS):
+        try:
+            body.close()
+            return
+        except RuntimeError:
+            continue
 
 
 def _must_stay(value: Any, words: str) -> None:
@@ -270,20 +331,6 @@ def _must_stay(value: Any, words: str) -> None:
         hash(value)
     except TypeError as error:
         raise ProtocolBug(f"{words}: a value that can change in place", hint="use a tuple or a frozenset") from error
-
-
-def _first_value(kind: Any) -> Any:
-    if isinstance(kind, Lock):
-        return None
-    return () if isinstance(kind, Condition | Queue) else kind
-
-
-def is_variable(kind: Any) -> bool:
-    return not isinstance(kind, Lock | Condition | Queue)
-
-
-def _with(values: tuple[Any, ...], place: int, value: Any) -> tuple[Any, ...]:
-    return (*values[:place], value, *values[place + 1 :])
 
 
 def _snapshot(body: Generator[Any, Any, Any]) -> tuple[Any, ...]:

@@ -6,6 +6,7 @@ falls silent (heartbeats, groups that look for others), messages count until eve
     one starter   each process in turn, on several arrangements of the identifiers
     all start     at once, on many arrangements: on rings and graphs the order matters
     after a crash the leader stops; if no detector wakes the others, the smallest of them is asked to elect
+    watched       what the failure detector costs, if one is used: who must be told of whose crash
     loss          a tenth of all messages is lost, several seeds
     partition     two halves from the start, healed later: how many lead at the same time before that
 """
@@ -28,7 +29,7 @@ from vez.properties.election import leader, uniqueness
 from vez.properties.history import History
 from vez.properties.verdict import Status
 from vez.sim import Scenario, simulate
-from vez.sim.scenario import Crash, Elect, Network, Partition, Suspicion
+from vez.sim.scenario import Crash, Detector, Elect, Network, Partition, Suspicion
 from vez.study.compare.figure import Figure, Metric, Row, figure, spread
 from vez.study.compare.formulas import ElectionFormulas, election_formulas, graph_edges
 from vez.study.compare.rounds import rounds
@@ -43,6 +44,8 @@ METRICS = (
     Metric("leaders", "leaders", "how many led at once when all started"),
     Metric("crash_messages", "after crash", "messages of the next election, when the leader has stopped"),
     Metric("crash_time", "time after", "message times from the crash until the last process names a live leader"),
+    Metric("watched", "watched", "ordered pairs of processes in which one must be told of the other's crash"),
+    Metric("beats", "heartbeats", "heartbeats of a detector in ten of its intervals, without a crash"),
     Metric("loss", "with loss", "runs that ended with one leader for all, with a tenth of the messages lost"),
     Metric("partition", "partition", "how many led at once during a partition into two halves"),
 )
@@ -80,6 +83,7 @@ def compare(name: str, n: int) -> Row:
     """One line of the comparison."""
     scenes = _Scenes(name, n)
     figures = scenes.starts() | scenes.crash()
+    figures |= scenes.detection()
     figures["loss"] = scenes.loss()
     figures["partition"] = scenes.partition()
     return Row(name, n, {metric.name: figures[metric.name] for metric in METRICS})
@@ -231,7 +235,8 @@ class _Scenes:
         at_ms = self.settled_ms / 2
         smallest = 2 if old == 1 else 1
         everybody = tuple(Elect(process=process) for process in range(1, self.n + 1))
-        for asked in ((), (Elect(process=smallest, at_ms=at_ms + 5),)):  # if no detector wakes them, ask one process
+        again = () if self.algorithm.one_election else ((Elect(process=smallest, at_ms=at_ms + 5),),)
+        for asked in ((), *again):  # if no detector wakes them, ask one process
             trace = self.trace(crash=(Crash(process=old, at_ms=at_ms),), elect=everybody + asked)
             history = History(trace)
             if leader(history) not in (None, old) and uniqueness(history).status is not Status.BROKEN:
@@ -243,6 +248,20 @@ class _Scenes:
                 return {name: figure([values[name]], claim, self.n) for name, claim in claims.items()}
         passed = None if Assumption.NO_CRASHES in self.algorithm.assumes else False
         return {name: Figure(None, passed=passed, remark="none") for name in claims}
+
+    def detection(self) -> dict[str, Figure]:
+        """What it costs to notice crashes; nothing if the algorithm uses no detector."""
+        if not hasattr(self.algorithm, "on_suspect"):
+            return {"watched": Figure(None), "beats": Figure(None)}
+        ids, f = tuple(range(1, self.n + 1)), self.formulas
+        pairs = sum(len(self.algorithm().watches(me, ids)) for me in ids)
+        detector = Detector(kind="heartbeat")
+        until_ms = 10 * detector.interval_ms - 0.001  # the eleventh heartbeat would be sent then
+        run = simulate(Scenario(algorithm=self.name, n=self.n, detector=detector, until_ms=until_ms), self.algorithm)
+        return {
+            "watched": figure([float(pairs)], f.watched, self.n),
+            "beats": figure([float(run.beats)], f.beats, self.n),
+        }
 
     def loss(self) -> Figure:
         """A tenth of the messages is lost."""

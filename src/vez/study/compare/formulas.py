@@ -64,6 +64,7 @@ _SERVER = {
     "synchronization_delay": exactly("2", 2),
     "entries_per_ms": exactly("1/(1+2)", _rate(2)),
     "load": exactly("1", 1),
+    "bypasses": exactly("0", 0),
     "idle_crashes": exactly("N−2", lambda n: n - 2),
     "any_crashes": _NONE,
 }
@@ -80,6 +81,7 @@ _ALL_AGREE = {
     "synchronization_delay": exactly("1", 1),
     "entries_per_ms": exactly("1/(1+1)", _rate(1)),
     "load": exactly("2/N", lambda n: 2 / n),
+    "bypasses": exactly("0", 0),
     "idle_crashes": _NONE,
     "any_crashes": _NONE,
     "inside_crash": _NOBODY,
@@ -148,6 +150,7 @@ MUTEX: dict[str, MutexFormulas] = {
     "maekawa-fair": MutexFormulas(
         **_VOTES,  # type: ignore[arg-type]
         full_messages=between("≤ 6(K−1)", lambda n: 3 * (_voters(n)[0] - 1), lambda n: 6 * (_voters(n)[1] - 1)),
+        bypasses=between("≤ N−1", 0, lambda n: n - 1),
     ),
     "suzuki-kasami": MutexFormulas(
         idle_messages=between("0 or N", 0, lambda n: n),
@@ -155,6 +158,7 @@ MUTEX: dict[str, MutexFormulas] = {
         client_delay=between("0 or 2", 0, 2),
         synchronization_delay=exactly("1", 1),
         entries_per_ms=exactly("1/(1+1)", _rate(1)),
+        bypasses=between("≤ N−2", 0, lambda n: n - 2),
         idle_crashes=exactly("N−2", lambda n: n - 2),
         any_crashes=_NONE,
         inside_crash=_NOBODY,
@@ -202,6 +206,9 @@ class ElectionFormulas(msgspec.Struct, frozen=True, kw_only=True):
     leaders: Claim | None = exactly("1", 1)
     crash_messages: Claim | None = None
     crash_time: Claim | None = None
+    watched: Claim | None = exactly("N(N−1)", lambda n: n * (n - 1))
+    beats: Claim | None = exactly("10N(N−1)", lambda n: 10 * n * (n - 1))
+    """Both only where a failure detector is used."""
 
 
 def harmonic(n: int) -> float:
@@ -273,6 +280,8 @@ ELECTION: dict[str, ElectionFormulas] = {
         mean=exactly("(N−1)(N+2)", lambda n: (n - 1) * (n + 2)),
         size=between("0", 0, 0),
         crash_messages=between("N−2 to N²−N−1", lambda n: n - 2, lambda n: n * n - n - 1),
+        watched=exactly("N(N−1)/2", lambda n: n * (n - 1) / 2),
+        beats=exactly("5N(N−1)", lambda n: 5 * n * (n - 1)),
     ),
     "bully-stable": ElectionFormulas(
         one_starter=between("≤ 3N(N−1)/2+N−1", lambda n: n - 1, lambda n: 3 * n * (n - 1) / 2 + n - 1),

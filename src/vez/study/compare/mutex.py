@@ -35,7 +35,9 @@ METRICS = (
     Metric("synchronization_delay", "sync. delay", "message times from an exit to the entry of a waiting process"),
     Metric("entries_per_ms", "entry rate", "entries per message time when every process wants in and stays for one"),
     Metric("load", "largest load", "share of all messages that the busiest process sends or receives"),
-    Metric("bypasses", "bypasses", "largest number of later requests served before an earlier one, with random delays"),
+    Metric(
+        "bypasses", "bypasses", "largest number of later requests served before one that was placed, with random delays"
+    ),
     Metric("contention", "breaks", "what broke under contention with random delays"),
     Metric("idle_crashes", "idle crashes", "number of other processes whose crash still lets a process get in"),
     Metric("any_crashes", "any crashes", "how many others may have crashed, whichever they are"),

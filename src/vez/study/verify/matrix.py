@@ -14,34 +14,20 @@ import msgspec
 
 from vez.algorithms.mutex.elected_coordinator import ELECTIONS
 from vez.check import Budget, Configuration, Limits, Progress, Report, check
+from vez.check.checker import ON_REQUEST
 from vez.check.liveness.lassos import LIVENESS
+from vez.check.model.configuration import default_requests
 from vez.check.search import INTERRUPTED
 from vez.core.assumptions import Assumption, Property
 from vez.core.process import DURABLE, Process, marked
 from vez.properties import Status, Verdict
 from vez.sim.scenario import Scenario
+from vez.study.verify.recipes import RECIPE_CASES, RECIPE_WORLDS
+from vez.study.verify.world import Case, World
 
 EDGES = ((1, 2), (2, 3), (1, 3))
 """The graph for algorithms that run on any: a triangle."""
 USUAL_N, FEWEST = 3, 2
-
-
-class Case(msgspec.Struct, frozen=True):
-    """How an algorithm is asked: within which bounds, with which parameters, and why so."""
-
-    note: str
-    bounds: dict[str, int] = {}
-    """Fields, and the largest value up to which they are followed."""
-    capacity: int = 0
-    """The most messages on a channel that are followed; 0: any number."""
-    parameters: dict[str, str] = {}
-
-    @property
-    def options(self) -> str:
-        """As on the command line of `vez check`."""
-        parts = [f"--set {name}={value}" for name, value in self.parameters.items()]
-        parts += [f"--bound {field}={most}" for field, most in self.bounds.items()]
-        return " ".join([*parts, f"--capacity {self.capacity}"] if self.capacity else parts)
 
 
 UNBOUNDED = (
@@ -91,31 +77,13 @@ CASES: dict[str, Case] = {
         "bounds on the terms (`votes.0`).",
         parameters={"election": "bully"},
     ),
+    **RECIPE_CASES,
 }
 """Algorithms of which the plain question has endless, or far too many, states, or more is known."""
 
 
 PILING_UP = ("bully", "bully-stable")
 """Without bounds on time their candidates stand again before anybody has answered, and messages pile up."""
-
-
-class World(msgspec.Struct, frozen=True):
-    """A kind of fault, and how to ask for it."""
-
-    name: str
-    options: str
-    """As on the command line of `vez check`."""
-    budget: Budget = Budget()
-    amnesia: bool = False
-    without: Assumption | None = None
-    properties: tuple[str, ...] = ()
-    """Those that are judged only when they are asked for; empty: all others."""
-    only: str = ""
-    """The one algorithm that the world is for; empty where it is for all."""
-    case: Case | None = None
-    """Instead of the algorithm's own."""
-    n: int = 0
-    """How many processes; 0: as many as elsewhere."""
 
 
 BY_MAJORITY = Case("", {"votes.0": 1}, 2, {"election": "majority"})
@@ -125,6 +93,24 @@ WORLDS = (
     World("1 crash, back with its memory", "--crashes 1 --recoveries 1", Budget(crashes=1, recoveries=1)),
     World(
         "1 crash, back with or without", "--crashes 1 --recoveries 1 --amnesia", Budget(crashes=1, recoveries=1), True
+    ),
+    World("1 crash inside a handler", "--crashes-inside 1", Budget(crashes_inside=1)),
+    World(
+        "1 crash inside a handler, back with its memory",
+        "--crashes-inside 1 --recoveries 1",
+        Budget(crashes_inside=1, recoveries=1),
+    ),
+    World("1 partition", "--partitions 1", Budget(partitions=1), role="election"),
+    World("1 pause", "--pauses 1", Budget(pauses=1), only="coordinator-lease"),
+    *(
+        World(
+            f"timers off by up to {percent} %",
+            f"--drift {percent / 100:g}",
+            without=Assumption.KNOWN_BOUNDS,
+            only=only,
+            drift=percent / 100,
+        )
+        for percent, only in ((10, "coordinator-lease"), (25, ""))
     ),
     World("1 message lost", "--losses 1", Budget(losses=1)),
     World("1 message twice", "--duplicates 1", Budget(duplicates=1)),
@@ -152,12 +138,11 @@ WORLDS = (
         case=BY_MAJORITY,
     ),
 )
-ORDER = World(
-    "nothing goes wrong",
-    "--property request_order --property bounded_waiting",
-    properties=(Property.REQUEST_ORDER, Property.BOUNDED_WAITING),
+APART = tuple(
+    World("nothing goes wrong", f"--property {name}", properties=(str(name),))
+    for name in (Property.REQUEST_ORDER, Property.BOUNDED_WAITING)
 )
-"""What needs memory of every request: asked apart, where nothing goes wrong."""
+"""What needs memory of every request: each asked apart, where nothing goes wrong."""
 
 
 class Cell(msgspec.Struct, frozen=True):
@@ -167,8 +152,8 @@ class Cell(msgspec.Struct, frozen=True):
     """holds, broken, not exhausted, or not judged (beyond a bound)."""
     steps: int | None = None
     endless: bool = False
-    worst: str = ""
-    """What the checker counted, where it counts: `at most 2 bypasses`."""
+    extent: str = ""
+    """What the checker counted, and for how many requests: `at most 2 bypasses, within 1 request each`."""
 
     @property
     def length(self) -> str:
@@ -235,36 +220,44 @@ def _without_properties(options: str) -> str:
 
 def worlds(name: str, algorithm: type[Process]) -> Iterator[World]:
     """The worlds that make sense for an algorithm."""
+    if name in RECIPE_WORLDS:
+        yield from RECIPE_WORLDS[name]
+        return
     for world in WORLDS:
-        if world.only in ("", name) and (world.without is None or world.without in algorithm.assumes):
+        meant = world.only in ("", name) and world.role in ("", algorithm.role)
+        if meant and (world.without is None or world.without in algorithm.assumes):
             yield world
     if algorithm.role == "mutex":
-        yield ORDER
+        yield from APART
 
 
 def configuration(name: str, algorithm: type[Process], world: World, n: int = 0) -> Configuration:
     """The question to the checker."""
     case = _case(name, world)
     without = world.without if str(world.without) in world.options else None
+    count = n or world.n or max(USUAL_N, algorithm.smallest())
     return Configuration(
         Scenario(
             algorithm=name,
-            n=n or world.n or max(USUAL_N, algorithm.smallest()),
+            n=count,
             edges=EDGES if algorithm.topology.name == "graph" else (),
             parameters=case.parameters,
         ),
         algorithm,
+        requests=default_requests(algorithm, world.properties),
         budget=world.budget,
         amnesia=world.amnesia,
         timeouts="--timeouts" in world.options,
         without=(str(without),) if without else (),
         bounds=case.bounds,
         capacity=case.capacity,
+        drift=world.drift,
+        victims=tuple(process for process in world.victims if process <= count),
     )
 
 
 def _case(name: str, world: World) -> Case:
-    if world.without is Assumption.KNOWN_BOUNDS and name in PILING_UP:
+    if world.without is Assumption.KNOWN_BOUNDS and not world.drift and name in PILING_UP:
         return Case("", capacity=2)
     return world.case or CASES.get(name) or Case("")
 
@@ -310,20 +303,28 @@ def _cell(report: Report, verdict: Verdict) -> Cell:
         example = report.counterexamples[verdict.name]
         return Cell("broken", example.steps, example.path.loop is not None)
     words = {Status.HOLDS: "holds", Status.NOT_JUDGED: "not judged"}
-    counted = verdict.name == Property.BOUNDED_WAITING and verdict.status is Status.HOLDS
-    return Cell(
-        words.get(verdict.status, "not exhausted"), worst=verdict.evidence.partition(" in all")[0] if counted else ""
-    )
+    extent = ""
+    if verdict.name in ON_REQUEST and verdict.status is Status.HOLDS:
+        extent = _STATES.sub("", verdict.evidence)
+    elif verdict.name == Property.BOUNDED_WAITING and verdict.status is Status.NOT_JUDGED:
+        extent = verdict.evidence.partition("names ")[2]
+    return Cell(words.get(verdict.status, "not exhausted"), extent=extent)
 
 
-def _unkept(algorithm: type[Process], world: World, parameters: Mapping[str, str]) -> bool:
+_STATES = re.compile(r"^in all [\d,]+ states?(?: within the bounds)?, | in all [\d,]+ states?")
+
+
+def _unkept(algorithm: type[Process], world: World, parameters: Mapping[str, Any]) -> bool:
     """Whether the world breaks something that the algorithm, or the election inside it, assumes."""
     budget = world.budget
+    crashes = budget.crashes + budget.crashes_inside
     breaks = {
-        Assumption.NO_CRASHES: budget.crashes,
-        Assumption.HUB_STAYS: budget.crashes,
+        Assumption.NO_CRASHES: crashes,
+        Assumption.HUB_STAYS: crashes and not world.victims,  # where they are named, the hub is not among them
         Assumption.NO_RECOVERY: budget.recoveries,
-        Assumption.RELIABLE: budget.losses or budget.duplicates,
+        Assumption.KNOWN_BOUNDS: budget.pauses,
+        Assumption.BOUNDED_STAY: budget.pauses,
+        Assumption.RELIABLE: budget.losses or budget.duplicates or budget.partitions,
     }
     forgets = world.amnesia and bool(marked(algorithm, DURABLE))
     assumes = set(algorithm.assumes)

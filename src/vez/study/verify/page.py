@@ -7,29 +7,37 @@ from __future__ import annotations
 
 import textwrap
 
+from vez.core.assumptions import Property
 from vez.study.verify.matrix import CASES, Cell, Row
 
 HEAD = """# Verdicts: every algorithm against every kind of fault
 
 The verification matrix, written by `vez verify`; do not edit. Each row is one exhaustive search: all deliveries in any
-order that the channels allow, timers, choices, and at most the faults that the row names, at any moment. One request
-each, or everybody starts an election. *holds* is said only when all states were seen, for that row's n and number of
-states; *not exhausted* means that no violation was found before {limit:,} states, and then a second row tries two
-processes. **broken** comes with the number of steps of the shortest run; the list below the table has the command that
-draws that run, in the terminal (`--diagram text`) or into a file (`-o run.svg`, `-o run.html` instead). A world in
-*italics* breaks an assumption of the algorithm: what breaks there was never promised.
+order that the channels allow, timers, choices, and at most the faults that the row names, at any moment. Requests
+without end where that leads to finitely many states, otherwise one each; or everybody starts an election. *holds* is
+said only when all states were seen, for that row's n and number of states; *not exhausted* means that there are more
+than {limit:,} states and no violation was found among these, and then a second row tries two processes. **broken**
+comes with the number of steps of the shortest run; the list below the table has the command that draws that run, in
+the terminal (`--diagram text`) or into a file (`-o run.svg`, `-o run.html` instead). A world in *italics* breaks an
+assumption of the algorithm: what breaks there was never promised.
 
 Algorithms that count or send without end are followed within the bounds that the command names, and what holds, holds
-within them; a note says why. Durable fields survive a crash unless the row says *with or without*.
+within them; a note says why. Durable fields survive a crash unless the row says *with or without*. The last tables are
+those of recipes, which clients of a server run.
 """
 RUNS_HEAD = "To draw the broken cells:\n"
-ORDER_HEAD = """## The order of requests
+APART_HEADS = {
+    Property.REQUEST_ORDER: """## The order of requests
 
-Where nothing goes wrong. `request_order`: nobody who knew of a request, by whatever chain of messages, when it asked
-gets in before it. `bounded_waiting`: the most bypasses of any request.
+Where nothing goes wrong, for the requests that the cell names. Nobody who knew of a request, by whatever chain of
+messages, when it asked gets in before it.
+""",
+    Property.BOUNDED_WAITING: """## Bounded waiting
 
-| algorithm | n | request_order | bounded_waiting | states | see it |
-|---|---|---|---|---|---|"""
+Where nothing goes wrong. How often requests that are made after another was placed get in before it; *not judged* where
+the algorithm names no bound.
+""",
+}
 
 
 def markdown(rows: list[Row], max_states: int) -> str:
@@ -46,23 +54,29 @@ def markdown(rows: list[Row], max_states: int) -> str:
         for line in own:
             world = line.world.name if line.kept else f"*{line.world.name}*"
             cells = " | ".join(text(cell) for cell in line.cells.values())
-            parts.append(f"| {world} | {line.n} | {cells} | {line.size} | `{line.command}` |")
+            parts.append(f"| {world} | {line.n} | {cells} | {_size(line, max_states)} | `{line.command}` |")
         parts += ["", *_runs(own, max_states)]
-    ordered = [row for row in rows if row.world.properties]
-    if ordered:
-        parts.append(ORDER_HEAD)
-        for line in ordered:
-            cells = " | ".join(text(cell) for cell in line.cells.values())
-            parts.append(f"| {line.algorithm} | {line.n} | {cells} | {line.size} | `{line.command}` |")
-        parts += ["", *_runs(ordered, max_states)]
+    for name, head in APART_HEADS.items():
+        apart = [row for row in rows if row.world.properties == (name,)]
+        if not apart:
+            continue
+        parts += [head, f"| algorithm | n | {name} | states | see it |", "|---|---|---|---|---|"]
+        for line in apart:
+            cells = f"{text(line.cells[name])} | {_size(line, max_states)}"
+            parts.append(f"| {line.algorithm} | {line.n} | {cells} | `{line.command}` |")
+        parts += ["", *_runs(apart, max_states)]
     return "\n".join(parts).rstrip() + "\n"
+
+
+def _size(row: Row, max_states: int) -> str:
+    return f"more than {max_states:,}" if row.states is None else row.size
 
 
 def text(cell: Cell) -> str:
     """A cell as the table shows it."""
     if cell.status == "broken":
         return f"**broken** ({cell.length})"
-    return f"{cell.status} ({cell.worst})" if cell.worst else cell.status
+    return f"{cell.status} ({cell.extent})" if cell.extent else cell.status
 
 
 def _runs(rows: list[Row], max_states: int) -> list[str]:

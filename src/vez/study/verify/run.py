@@ -8,7 +8,8 @@ from typing import NamedTuple
 from vez.check import Progress
 from vez.core.process import Process
 from vez.study.verify.kept import Kept
-from vez.study.verify.matrix import FEWEST, Row, World, commanded, configuration, filled, row, worlds
+from vez.study.verify.matrix import FEWEST, Row, commanded, configuration, filled, row, worlds
+from vez.study.verify.world import World
 
 
 class At(NamedTuple):

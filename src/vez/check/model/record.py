@@ -1,0 +1,151 @@
+"""Record: what a path says of its messages, requests, crashes, suspicions and timers, by the numbers of its steps."""
+
+from __future__ import annotations
+
+import msgspec
+
+from vez.check.model.clock import Countdown
+from vez.check.model.schedule import LONG_US, Span
+from vez.sim.scenario import Crash, Partition, Pause, Suspicion, Want
+
+
+class Flying(msgspec.Struct):
+    """A message under way; `arrivals` are the steps in which it, or a copy of it, arrives."""
+
+    message: int
+    number: int
+    sent: int
+    tick: int
+    arrivals: list[int] = []
+    lost: bool = False
+    done: bool = False
+
+
+class Wanted(msgspec.Struct):
+    """A request, and what became of it."""
+
+    process: int
+    at: int
+    entered: int | None = None
+    left: int | None = None
+    withdrawn: int | None = None
+
+    def written(self, times: list[int]) -> Want:
+        """The want in a scenario; the times are those of the steps, the last one after the end."""
+        begin, end = self.at if self.entered is None else self.entered, -1 if self.left is None else self.left
+        stay, at = in_ms(times[end] - times[begin]), in_ms(times[self.at])
+        if self.withdrawn is None:
+            return Want(process=self.process, at_ms=at, inside_ms=stay)
+        return Want(process=self.process, at_ms=at, withdraw_ms=in_ms(times[self.withdrawn]), linger_ms=stay)
+
+
+class Down(msgspec.Struct):
+    """A crash, and the recovery after it."""
+
+    process: int
+    at: int
+    back: int | None = None
+    memory: bool = True
+    after_actions: int | None = None
+    """Where it crashed inside a handler: after how many actions."""
+
+    def written(self, times: list[int]) -> Crash:
+        """The crash in a scenario."""
+        return Crash(
+            process=self.process,
+            at_ms=in_ms(times[self.at]),
+            recover_ms=None if self.back is None else in_ms(times[self.back]),
+            memory=self.memory,
+            after_actions=self.after_actions,
+        )
+
+
+class CutOff(msgspec.Struct):
+    """A partition, until it heals."""
+
+    partition: Partition
+    at: int
+    until: int | None = None
+
+    def written(self, times: list[int]) -> Partition:
+        """The partition in a scenario."""
+        until = None if self.until is None else in_ms(times[self.until])
+        return msgspec.structs.replace(self.partition, at_ms=in_ms(times[self.at]), until_ms=until)
+
+
+class Asleep(msgspec.Struct):
+    """A pause, until the process goes on or crashes."""
+
+    process: int
+    at: int
+    until: int | None = None
+
+    def written(self, times: list[int]) -> Pause:
+        """The pause in a scenario."""
+        begin, end = times[self.at], times[-1 if self.until is None else self.until]
+        return Pause(process=self.process, at_ms=in_ms(begin), for_ms=in_ms(end - begin))
+
+
+class Suspected(msgspec.Struct):
+    """Word of the failure detector that a peer is dead, until it is trusted again."""
+
+    process: int
+    peer: int
+    at: int
+    until: int | None = None
+
+    def written(self, times: list[int]) -> Suspicion:
+        """The suspicion in a scenario."""
+        until = None if self.until is None else in_ms(times[self.until])
+        return Suspicion(process=self.process, peer=self.peer, at_ms=in_ms(times[self.at]), until_ms=until)
+
+
+class Running(msgspec.Struct):
+    """A timer that was set."""
+
+    name: str
+    set: int
+    left: Countdown | None
+    """When it was set; None where the handler that set it ended it too."""
+    fired: int | None = None
+    ended: int | None = None
+    """When it was cancelled, set anew, or lost in a crash."""
+
+    def span(self, process: int, end: int, *, paused: bool) -> Span | None:
+        """How long it may take until it is over, or the step `end`; None if a pause leaves that open."""
+        if self.left is None or (paused and self.fired is None):
+            return None
+        earliest, latest = self.left
+        asked = self.left.asked if earliest < latest else 0
+        if self.fired is None:
+            unfired = Span(self.set, self.ended or end, latest - 1, timer=True, open=self.ended is None)
+            return unfired._replace(process=process, asked=asked)
+        most = LONG_US if paused else latest
+        return Span(self.set, self.fired, most, earliest, timer=True, process=process, asked=asked)
+
+    def rate(self, times: list[int], end: int, *, paused: bool) -> float | None:
+        """What part it took of what was asked for, within the drift; None if the clock was right, or the pause long."""
+        if self.left is None or self.left.earliest == self.left.latest:
+            return None
+        (earliest, latest), asked = self.left, self.left.asked
+        lasted = self.lasts(times, end)
+        if lasted == asked or (paused and lasted > asked):
+            return None
+        return min(max(lasted, earliest), latest) / asked
+
+    def lasts(self, times: list[int], end: int) -> int:
+        """Microseconds until it runs out: where it does not, more than until it is over, or until `end`."""
+        begin = times[self.set]
+        if self.fired is not None:
+            return times[self.fired] - begin
+        over = end if self.ended is None else times[self.ended]
+        asked, latest = (self.left.asked, self.left.latest) if self.left else (0, 0)
+        for after in (*(asked * percent // 100 for percent in range(100, 200)), latest):
+            if over < begin + after <= begin + latest:
+                return after
+        return times[-1] - begin
+
+
+def in_ms(us: int) -> float:
+    """Microseconds as milliseconds, whole where they are."""
+    return us // 1000 if us % 1000 == 0 else us / 1000
