@@ -1,0 +1,1 @@
+"""Tests of `vez.validate`, with what they share."""
