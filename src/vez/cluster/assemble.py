@@ -1,0 +1,74 @@
+"""Assemble: a trace from the journals of nodes, with the header that judges need."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from statistics import fmean
+from typing import Any, Literal
+
+import msgspec
+
+from vez.cluster.clocks import clocks_of, on_one_clock
+from vez.cluster.journals import Life
+from vez.cluster.merge import merge
+from vez.core.trace import AnyEvent, Delivered, End, Lost, Promises, Sent, Started, Trace
+from vez.sim.header import make_header
+from vez.sim.scenario import Scenario
+from vez.sim.setup import Setup
+
+PATIENCE_US = 1_000_000
+"""How old a request must be at the end to count as starving, where nobody says otherwise."""
+
+
+def scenario_of(lives: Sequence[Life]) -> Scenario:
+    """A scenario with the algorithm, the nodes and the parameters of a run."""
+    head = lives[0].head
+    started = next((event for life in lives for event in life.events if isinstance(event, Started)), None)
+    parameters: dict[str, Any] = {} if started is None else started.parameters
+    edges = tuple((one, other) for one, other in head.edges if one < other) if head.topology == "graph" else ()
+    return Scenario(algorithm=head.algorithm, ids=head.ids, topology=head.topology, edges=edges, parameters=parameters)
+
+
+def assemble(
+    lives: Sequence[Life],
+    setup: Setup,
+    *,
+    faults: Iterable[AnyEvent] = (),
+    end: End = "interrupted",
+    ended_us: int | None = None,
+    patience_us: int = PATIENCE_US,
+) -> Trace:
+    """The trace of a run. `ended_us` is its end by the clock of the journals; None: its last event."""
+    clocks, scale = clocks_of(lives), lives[0].head.time_scale
+    found, start = merge(on_one_clock(lives), faults)
+    ended = found[-1].at if ended_us is None else max(ended_us - start, found[-1].at)
+    header = make_header(setup, setup.process(setup.ids[0]), end, ended)
+    sent = {event.message: event.at for event in found if isinstance(event, Sent)}
+    delays = [event.at - sent[event.message] for event in found if isinstance(event, Delivered)]
+    lossless = not any(isinstance(event, Lost) and event.reason == "loss" for event in found)
+    altered = {what for life in lives for what in life.head.altered}
+    timers: Literal["late", "any"] = "any" if len(clocks) > 1 or "timers" in altered else "late"
+    place = {life.head.node: clocks.index(life.head.clock) for life in lives}
+    header = msgspec.structs.replace(
+        header,
+        message_us=max(1, round(fmean(delays))) if delays else 1000,
+        patience_us=patience_us,
+        drifting=tuple(sorted({life.head.node for life in lives if "clock" in life.head.altered})),
+        loop_us=None,
+        stay_bound_us=_scaled(header.stay_bound_us, scale),
+        delay_bound_us=_scaled(header.delay_bound_us, scale),
+        hosts=tuple(place[process] for process in setup.ids) if len(clocks) > 1 else (),
+        promises=Promises(
+            fifo="order" not in altered,
+            lossless=lossless,
+            once="copies" not in altered,
+            timers=timers,
+            time_scale=scale,
+            instant=len(clocks) == 1,
+        ),
+    )
+    return Trace(header, tuple(found))
+
+
+def _scaled(bound_us: int | None, scale: float) -> int | None:
+    return None if bound_us is None else round(bound_us * scale)

@@ -1,0 +1,60 @@
+"""Journals: what the incarnations of the nodes wrote down, read back. A line that a crash cut short is left out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple, Union, get_args
+
+import msgspec
+
+from vez.core.trace import AnyEvent, Delivered
+from vez.errors import BadData, MissingFile
+from vez.node.journal import FORMAT, Head, Received
+
+_head = msgspec.json.Decoder(Head)
+_event: msgspec.json.Decoder[Any] = msgspec.json.Decoder(
+    Union[(Received, *(kind for kind in get_args(AnyEvent) if kind is not Delivered))]
+)
+
+
+class Life(NamedTuple):
+    """One incarnation of one node: the head of its journal, and its events in order."""
+
+    head: Head
+    events: list[AnyEvent]
+
+
+def read_lives(folder: Path) -> list[Life]:
+    """All journals of a folder, those of each node in the order of their lives.
+
+    Of a folder that `vez cluster --keep` made, those in its folder `journal`.
+    """
+    if (inner := folder / "journal").is_dir():
+        folder = inner
+    lives = [life for path in sorted(folder.glob("*.jsonl")) if (life := read_life(path)) is not None]
+    if not lives:
+        raise MissingFile(f"there are no journals in {folder}", hint="`vez node --trace DIR` writes them")
+    return sorted(lives, key=lambda life: life.events[0].at)
+
+
+def read_life(path: Path) -> Life | None:
+    """One journal; None if the node did not begin."""
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise MissingFile(f"cannot read {path}: {error.strerror}") from error
+    lines = raw.split(b"\n")[:-1]  # after the last newline there is nothing, or a line that was cut short
+    if not lines:
+        return None
+    try:
+        head = _head.decode(lines[0])
+        if head.vez_journal != FORMAT:
+            raise BadData(f"{path} is a journal of format {head.vez_journal}; this vez reads format {FORMAT}")
+        events = [_event.decode(line) for line in lines[1:]]
+    except msgspec.MsgspecError as error:
+        raise BadData(
+            f"{path} is damaged: {error}", hint="it must be a journal as `vez node --trace` writes it"
+        ) from error
+    if any(event.process != head.node for event in events):
+        raise BadData(f"{path} holds events of other processes than node {head.node}")
+    return Life(head, events) if events else None

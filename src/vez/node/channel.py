@@ -1,0 +1,184 @@
+"""Channel: the way to one peer: a link, and a connection that is dialled again when it is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import ssl
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from vez.core.message import Message
+from vez.errors import PeerViolation
+from vez.node.connection import BEAT, Outbound, Self
+from vez.node.frames import Data, LateBeat, LateData, NamedData, Saying, frame
+from vez.node.handshake import Welcome
+from vez.node.journal import now_us
+from vez.node.link import Letter, Loss, Outbox
+
+
+class Events(msgspec.Struct, frozen=True):
+    """What the transport tells the node."""
+
+    message: Callable[[int, int, str, Message, str], None]
+    """Sender, number, incarnation of the sender, message, name of the instance."""
+    heard: Callable[[int], None]
+    """A heartbeat of this peer."""
+    lost: Callable[[list[Loss]], None]
+    linked: Callable[[int, bool], None]
+    """The channel to this peer is up, or down."""
+    said: Callable[[int, Saying], None] = lambda _peer, _frame: None
+    """What a peer says about itself."""
+    refused: Callable[[int, str], None] = lambda _peer, _reason: None
+    """There is no channel to this peer, for this reason."""
+
+
+class Channel:
+    """The channel to one peer."""
+
+    def __init__(self, own: Self, peer: int, *, reliable: bool, events: Events) -> None:
+        self.peer = peer
+        self.slow_us = 0
+        """Time by which everything is delivered later, to make the channel slow."""
+        self.connection: Outbound | None = None
+        self._own = own
+        limits = own.limits
+        self._outbox = Outbox(reliable=reliable, most=limits.kept_messages, most_bytes=limits.kept_bytes)
+        self._events = events
+        self._is_cut = False
+        self._wake = asyncio.Event()
+        self._gone = asyncio.Event()
+        self._said = ""
+
+    def send(self, letter: Letter) -> None:
+        """Accept a message, and write it as soon as that is possible. Raises `ReliableNotKept`."""
+        if self._outbox.push(letter):
+            self._write()
+        else:
+            self._events.lost([Loss(letter.number, "loss")])
+
+    def _write(self) -> None:
+        """Write what waits, if there is a connection whose other side reads."""
+        connection = self.connection
+        if connection is None or not connection.can_write:
+            return
+        frames = []
+        for sequence, letter in self._outbox.take():
+            number, kind, body = letter.number, letter.kind, msgspec.Raw(letter.body)
+            if letter.name:
+                frames.append(frame(NamedData(sequence, number, kind, body, letter.name)))
+            elif letter.due_us or self.slow_us:
+                after_us = max(0, letter.due_us - now_us()) + self.slow_us
+                frames.append(frame(LateData(sequence, number, kind, body, after_us)))
+            else:
+                frames.append(frame(Data(sequence, number, kind, body)))
+        if frames:
+            connection.transport.write(b"".join(frames))
+
+    def beat(self, after_us: int = 0) -> None:
+        """Send a heartbeat, unless there is no connection or the other side does not read."""
+        if self.connection is not None and self.connection.can_write:
+            after = after_us + self.slow_us
+            self.connection.transport.write(frame(LateBeat(after)) if after else BEAT)
+
+    def say(self, what: Saying) -> None:
+        """Say something about oneself, if there is a connection."""
+        if self.connection is not None:
+            self.connection.transport.write(frame(what))
+
+    @property
+    def last(self) -> int:
+        """The number of the last message of this link."""
+        return self._outbox.last
+
+    @property
+    def confirmed(self) -> int:
+        """The peer has acknowledged everything up to here."""
+        return self._outbox.confirmed
+
+    def cut(self) -> None:
+        """Carry nothing until `heal`."""
+        self._is_cut = True
+        if self.connection is not None:
+            self.connection.close()
+
+    def heal(self) -> None:
+        """Carry messages again."""
+        self._is_cut = False
+        self._wake.set()
+
+    def learnt(self, incarnation: str) -> None:
+        """The peer connected to us and said which incarnation it is: dial now instead of after the backoff."""
+        if incarnation != self._outbox.peer:
+            self._events.lost(self._outbox.learnt(incarnation, now_us()))
+            if self.connection is not None:  # it leads to the earlier one
+                self.connection.close()
+        self._wake.set()
+
+    async def keep(self, dial: Callable[[Channel], Awaitable[Outbound]]) -> None:
+        """Dial, and dial again when the connection is lost, for ever."""
+        limits = self._own.limits
+        wait = limits.backoff_s
+        while True:
+            self._wake.clear()
+            self._gone.clear()
+            if not self._is_cut and await self._once(dial):
+                wait = limits.backoff_s
+            jitter = 0.5 + random.random()  # so that nodes that lost each other do not dial at the same time
+            try:
+                async with asyncio.timeout(None if self._is_cut else wait * jitter):
+                    await self._wake.wait()
+                wait = limits.backoff_s
+            except TimeoutError:
+                wait = min(2 * wait, limits.backoff_most_s)
+
+    async def _once(self, dial: Callable[[Channel], Awaitable[Outbound]]) -> bool:
+        """Dial once and wait for the end of the connection. True if messages could be sent."""
+        try:
+            async with asyncio.timeout(self._own.limits.handshake_s):
+                connection = await dial(self)
+        except ssl.SSLError as error:
+            self._say(f"TLS: {error.reason or error}")
+        except (OSError, TimeoutError):  # it is not there yet, or no longer
+            pass
+        else:
+            try:
+                await self._gone.wait()
+            finally:
+                connection.close()
+            return connection.was_open
+        return False
+
+    # What a connection reports.
+
+    def welcomed(self, connection: Outbound, welcome: Welcome) -> None:
+        if self._outbox.peer not in (None, welcome.incarnation) and (reason := self._own.no_return(self.peer)):
+            raise PeerViolation(reason)
+        self._events.lost(self._outbox.connected(welcome.incarnation, welcome.received, now_us()))
+        self.connection = connection
+        self._said = ""
+        self._events.linked(self.peer, True)
+        self._write()
+
+    def acknowledged(self, sequence: int) -> None:
+        self._outbox.acknowledged(sequence)
+
+    def drained(self) -> None:
+        self._write()
+
+    def left(self, connection: Outbound, reason: str) -> None:
+        if reason:
+            self._say(reason)
+        if self.connection is connection:
+            self.connection = None
+            self._outbox.disconnected()
+            self._events.linked(self.peer, False)
+        self._gone.set()
+
+    def _say(self, reason: str) -> None:
+        """Log a reason once, not at every attempt."""
+        if reason != self._said:
+            self._said = reason
+            self._own.log.line(f"no channel to node {self.peer}: {reason}")
+            self._events.refused(self.peer, reason)

@@ -1,0 +1,224 @@
+"""Control: commands to a node, one a line, from standard input or a control socket; answers are JSON lines.
+
+want [MS [LINGER]]   want in; leave after MS milliseconds, or when told to; LINGER counts if it withdrew before
+leave                leave the critical section
+withdraw             no longer wait
+elect                ask for an election
+status               print the state of the node
+crash [ACTIONS]      stop at once, as if killed, or inside a handler, after so many of its actions
+cut PEER             carry no messages to a peer
+heal PEER            carry messages to it again
+slow PEER MS         deliver everything to a peer later
+suspect PEER         tell the process that a peer is dead, whether it is or not
+trust PEER           tell the process that a peer is alive
+start                begin, if the node was started with --hold
+stop                 end in order
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import math
+import os
+import stat
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, cast
+
+import msgspec
+
+from vez.errors import Misuse, UnknownName, VezError
+from vez.node.group import Unix
+from vez.node.sockets import listen, stop_listening
+
+LONGEST = 1000
+"""Characters of a command."""
+FORMS = (
+    "want [MS [LINGER]]", "leave", "withdraw", "elect", "status", "crash [ACTIONS]", "cut PEER", "heal PEER",
+    "slow PEER MS", "suspect PEER", "trust PEER", "start", "stop",
+)  # fmt: skip
+"""How each command is written."""
+TOO_LONG = {"error": f"a command has at most {LONGEST} characters", "hint": ""}
+
+
+class Controlled(Protocol):
+    """What can be told to a node. Each raises `Misuse` for what is not possible now."""
+
+    def want(self, inside_ms: float | None, linger_ms: float = 0.0) -> None: ...
+
+    def leave(self) -> None: ...
+
+    def withdraw(self) -> None: ...
+
+    def elect(self) -> None: ...
+
+    def status(self) -> dict[str, Any]: ...
+
+    def crash(self, actions: int | None = None) -> None: ...
+
+    def cut(self, peer: int) -> None: ...
+
+    def heal(self, peer: int) -> None: ...
+
+    def slow(self, peer: int, delay_ms: float) -> None: ...
+
+    def suspect(self, peer: int) -> None: ...
+
+    def trust(self, peer: int) -> None: ...
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+
+def obey(node: Controlled, line: str) -> dict[str, Any] | None:
+    """Do what a line says; the answer, if there is one."""
+    if len(line) > LONGEST:
+        return TOO_LONG
+    words = line.split()
+    if not words:
+        return None
+    try:
+        return _obey(node, words[0], words[1:])
+    except VezError as error:
+        return {"error": error.message, "hint": error.hint}
+
+
+def _obey(node: Controlled, word: str, values: list[str]) -> dict[str, Any] | None:
+    match word, values:
+        case "want", []:
+            node.want(None)
+        case "want", [inside_ms, *linger_ms] if len(linger_ms) < 2:
+            node.want(_ms(inside_ms), *map(_ms, linger_ms))
+        case "crash", [actions]:
+            if (count := _number(actions, "a number of actions")) < 0:
+                raise Misuse(f"{count} is not a number of actions")
+            node.crash(count)
+        case (("cut" | "heal" | "suspect" | "trust"), [peer]):
+            getattr(node, word)(_number(peer, "the identifier of a node"))
+        case "slow", [peer, delay_ms]:
+            node.slow(_number(peer, "the identifier of a node"), _ms(delay_ms))
+        case "status", []:
+            return {"status": node.status()}
+        case (("leave" | "withdraw" | "elect" | "crash" | "start" | "stop"), []):
+            getattr(node, word)()
+        case _:
+            known = {form.split()[0]: form for form in FORMS}
+            if word in known:
+                given = " ".join(values)
+                words = f"does not take {given[:40]!r}" if given else "needs more"
+                raise Misuse(f"{word} {words}", hint=known[word])
+            raise UnknownName("command", word[:40], known)
+    return None
+
+
+def _ms(text: str) -> float:
+    with contextlib.suppress(ValueError):
+        if 0 <= (value := float(text)) <= 1e9 and math.isfinite(value):
+            return value
+    raise Misuse(f"{text[:40]!r} is not a number of milliseconds")
+
+
+def _number(text: str, what: str) -> int:
+    try:
+        return int(text[:20])
+    except ValueError:
+        raise Misuse(f"{text[:40]!r} is not {what}") from None
+
+
+def json_line(answer: Any) -> bytes:
+    """An answer or an event as one line."""
+    return msgspec.json.encode(answer, order="deterministic") + b"\n"
+
+
+def read_input(node: Controlled, say: Callable[[Any], None]) -> None:
+    """Obey the lines of standard input, read by a thread of its own, since files and terminals cannot be awaited alike.
+
+    The end of the input ends the node, unless the input is nothing at all (`/dev/null`): then it runs on.
+    """
+    loop = asyncio.get_running_loop()
+    stream = sys.stdin  # the thread keeps it: Python aborts if it closes a stream at its end that a thread still reads
+    try:
+        descriptor = stream.fileno()
+        mode = os.fstat(descriptor).st_mode
+    except (AttributeError, OSError, ValueError):  # closed, or not a real file
+        return
+    if stat.S_ISCHR(mode) and not os.isatty(descriptor):
+        return
+
+    def one(line: bytes) -> None:
+        answer = obey(node, line.decode(errors="replace"))
+        if answer is not None:
+            say(answer)
+
+    def read() -> None:
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            for line in stream.buffer:
+                loop.call_soon_threadsafe(one, line)
+            loop.call_soon_threadsafe(node.stop)
+
+    threading.Thread(target=read, daemon=True).start()
+
+
+class Session(asyncio.Protocol):
+    """One client of the control socket. It has no task, so that none must be cancelled as the node ends."""
+
+    def __init__(self, node: Controlled, sessions: set[Session]) -> None:
+        self._node = node
+        self._sessions = sessions
+        self._rest = b""  # a line that has not ended
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)
+        self._sessions.add(self)
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self._sessions.discard(self)
+
+    def data_received(self, data: bytes) -> None:
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for line in lines:
+            self._obey(line)
+        if len(self._rest) > LONGEST:
+            self._transport.write(json_line(TOO_LONG))
+            self.close()
+
+    def eof_received(self) -> None:
+        if self._rest:
+            self._obey(self._rest)
+
+    def pause_writing(self) -> None:
+        self._transport.pause_reading()  # who does not read answers gets no more of them
+
+    def resume_writing(self) -> None:
+        self._transport.resume_reading()
+
+    def close(self) -> None:
+        """Close the connection after what was answered is written."""
+        self._transport.close()
+
+    def _obey(self, line: bytes) -> None:
+        answer = obey(self._node, line.decode(errors="replace"))
+        self._transport.write(json_line({"ok": True} if answer is None else answer))
+
+
+class Control(NamedTuple):
+    """The control socket of a node."""
+
+    server: asyncio.Server
+    sessions: set[Session]
+
+    def close(self) -> None:
+        """Listen no longer, and close all connections."""
+        stop_listening(self.server)
+        for session in list(self.sessions):
+            session.close()
+
+
+async def serve(node: Controlled, path: Path) -> Control:
+    """Obey the lines of whoever connects to a Unix socket in a private directory."""
+    sessions: set[Session] = set()
+    return Control(await listen(Unix(str(path)), lambda: Session(node, sessions)), sessions)

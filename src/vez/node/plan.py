@@ -1,0 +1,44 @@
+"""Plan: how a node is started."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from vez.core.process import Process
+from vez.core.topology import Topology
+from vez.detectors import Settings
+from vez.node.conditions import Conditions
+from vez.node.group import Group
+from vez.node.limits import Limits
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """How a node is started."""
+
+    group: Group
+    me: int
+    algorithm: str
+    topology: Topology
+    fresh: Callable[[], Process]
+    """Makes a process with its parameters and initial fields."""
+    state: Path
+    """Directory of the durable fields."""
+    journal: Path | None = None
+    """Directory of the journals; None: nothing is recorded."""
+    control: Path | None = None
+    """Path of the control socket."""
+    memory: bool = True
+    """False: come back without the durable fields of an earlier life."""
+    hold: bool = False
+    """True: begin when told to start."""
+    detector: str = "heartbeat"
+    detector_settings: Settings = Settings(interval_ms=100, timeout_ms=1000, step_ms=500)
+    time_scale: float = 1.0
+    limits: Limits = Limits()
+    conditions: Conditions | None = None
+    """What a scenario does to messages, timers and choices."""
+    resource: Path | None = None
+    """A file to which every stay with a token writes as it begins and as it ends."""

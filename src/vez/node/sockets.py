@@ -1,0 +1,151 @@
+"""Sockets: listening and dialling, on Unix sockets, on loopback, or with TLS and certificates on both sides."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+import ssl
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from vez.errors import EngineUnavailable, Misuse
+from vez.node.group import Address, Group, Tls, Unix
+
+P = TypeVar("P", bound=asyncio.BaseProtocol)
+
+
+class Contexts:
+    """What a node needs for TLS; nothing without certificates."""
+
+    def __init__(self, group: Group, me: int) -> None:
+        self._group = group
+        self.server: ssl.SSLContext | None = None
+        self.client: ssl.SSLContext | None = None
+        if group.tls is not None:
+            files = group.tls.of(me)
+            self.server = _context(ssl.PROTOCOL_TLS_SERVER, files)
+            self.client = _context(ssl.PROTOCOL_TLS_CLIENT, files)
+
+    def name(self, node: int) -> str | None:
+        """The name that the certificate of a node must have; None without TLS."""
+        return None if self.client is None else certificate_name(node, self._group.name)
+
+
+def certificate_name(node: int, group: str) -> str:
+    """`3.demo.vez`; a negative identifier is written with an m, since a label does not begin with a hyphen."""
+    return f"{f'm{-node}' if node < 0 else node}.{group}.vez"
+
+
+def has_name(transport: asyncio.BaseTransport, name: str) -> bool:
+    """True if the certificate of the other side has this name."""
+    certificate = transport.get_extra_info("peercert") or {}
+    return ("DNS", name) in certificate.get("subjectAltName", ())
+
+
+def _context(side: ssl._SSLMethod, files: Tls) -> ssl.SSLContext:
+    """Both sides show a certificate of the authority, and accept no other."""
+    context = ssl.SSLContext(side)
+    context.minimum_version = ssl.TLSVersion.TLSv1_3
+    context.verify_mode = ssl.CERT_REQUIRED
+    try:
+        context.load_verify_locations(files.authority)
+        context.load_cert_chain(files.certificate, files.key)
+    except (OSError, ssl.SSLError) as error:
+        raise Misuse(
+            f"cannot use the certificates {files.authority} and {files.certificate}: {error}",
+            hint="`vez certs` makes them",
+        ) from error
+    return context
+
+
+def private_directory(path: Path) -> None:
+    """Make a directory that only its owner may enter, or check that it is one."""
+    try:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = path.lstat()
+    except OSError as error:
+        raise Misuse(f"cannot use the directory {path}: {error.strerror}") from error
+    if not stat.S_ISDIR(found.st_mode):
+        raise Misuse(f"{path} is not a directory", hint="a symbolic link is not followed")
+    mine = not hasattr(os, "getuid") or found.st_uid == os.getuid()
+    if not mine or found.st_mode & 0o077:
+        shared = not mine or found.st_mode & stat.S_ISVTX
+        hint = "use a directory that only you may enter" if shared else f"chmod 700 {path}"
+        raise Misuse(f"others may enter the directory {path}", hint=hint)
+
+
+def refuse_without_unix_sockets(group: Group) -> None:
+    """Refuse a group that this system cannot join."""
+    if not hasattr(socket, "AF_UNIX") and any(isinstance(address, Unix) for address in group.addresses.values()):
+        raise EngineUnavailable("this system has no Unix sockets", hint="use 127.0.0.1:PORT and a key file")
+
+
+async def listen(address: Address, factory: Callable[[], asyncio.BaseProtocol]) -> asyncio.Server:
+    """Accept connections."""
+    loop = asyncio.get_running_loop()
+    try:
+        if not isinstance(address, Unix):
+            return await loop.create_server(factory, address.host, address.port)
+        path = Path(address.path)
+        private_directory(path.parent)
+        await _remove_dead(path)
+        return await loop.create_unix_server(factory, address.path)
+    except OSError as error:
+        raise EngineUnavailable(f"cannot listen at {address}: {error.strerror or error}") from error
+
+
+def stop_listening(server: asyncio.Server) -> None:
+    """Accept nobody any more.
+
+    The server is closed in the next turn of the loop: asyncio cannot show a connection whose server is closed already,
+    and leaves one open that was accepted in this turn.
+    """
+    loop = asyncio.get_running_loop()
+    for listener in server.sockets:
+        with contextlib.suppress(NotImplementedError):  # a loop without readers
+            loop.remove_reader(listener.fileno())
+    loop.call_soon(server.close)
+
+
+async def _remove_dead(path: Path) -> None:
+    """Remove the socket of a node that was killed; refuse if one listens there."""
+    try:
+        if not stat.S_ISSOCK(path.lstat().st_mode):
+            return
+        _, writer = await asyncio.open_unix_connection(str(path))
+    except FileNotFoundError:
+        return
+    except OSError:  # nobody listens
+        path.unlink(missing_ok=True)
+        return
+    writer.close()
+    raise Misuse(f"a node listens at {path} already", hint="stop it first, or use another --name")
+
+
+async def dial(address: Address, factory: Callable[[], P], tls: ssl.SSLContext | None, name: str | None) -> P:
+    """Open a connection. Raises OSError.
+
+    If it is cancelled just as TLS is agreed, asyncio would wait for the other side to say goodbye; that could be longer
+    than the node lives, so the connection is aborted.
+    """
+    loop = asyncio.get_running_loop()
+    made: list[P] = []
+
+    def make() -> P:
+        made.append(factory())
+        return made[0]
+
+    try:
+        if isinstance(address, Unix):
+            return (await loop.create_unix_connection(make, address.path))[1]
+        host, port = address
+        return (await loop.create_connection(make, host, port, ssl=tls, server_hostname=name))[1]
+    except BaseException:
+        transport = getattr(made[0], "transport", None) if made else None
+        if transport is not None:
+            transport.abort()
+        raise

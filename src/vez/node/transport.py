@@ -1,0 +1,213 @@
+"""Transport: all connections of a node. It sends over those that it dialled, and receives over those it accepted."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Iterable
+from functools import partial
+
+from vez.core.message import Message
+from vez.errors import PeerViolation
+from vez.node.channel import Channel, Events
+from vez.node.connection import Inbound, Outbound, Self, Wire
+from vez.node.doors import Doors, Hinges
+from vez.node.frames import Data, LateData, NamedData, Saying
+from vez.node.group import Group
+from vez.node.handshake import Hello
+from vez.node.link import Inbox, Letter
+from vez.node.sockets import Contexts, dial, listen, stop_listening
+from vez.node.waiting import WaitingRoom
+
+LAST_TURNS = 10
+"""Turns of the loop after the last connection was aborted. A connection that the kernel has just accepted is shown to
+us three turns later, and its socket is closed one turn after that."""
+
+
+class Transport:
+    """The channels to peers, and the connections from them."""
+
+    def __init__(self, own: Self, group: Group, *, reliable: bool, fifo: bool, events: Events) -> None:
+        self._own = own
+        self._group = group
+        self._reliable = reliable
+        self._events = events
+        self._contexts = Contexts(group, own.me)
+        self._channels: dict[int, Channel] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+        self._strangers: dict[Inbound, None] = {}  # the oldest first
+        self._inbound: dict[int, Inbound] = {}
+        self._inboxes = {peer: Inbox(reliable=reliable, no_return=own.no_return(peer)) for peer in group.ids}
+        self._waiting = WaitingRoom(own.limits, fifo=fifo)
+        self._waiters = self._waiting.waiters
+        self._server: asyncio.Server | None = None
+        self._doors = self._make_doors()
+        self._is_shut = False
+
+    async def start(self, peers: Iterable[int]) -> None:
+        """Listen, and dial these peers. Others are dialled when something is sent to them."""
+        self._server = await listen(self._group.addresses[self._own.me], self._doors or self._accept)
+        for peer in peers:
+            self.channel(peer)
+        self._tasks.append(asyncio.get_running_loop().create_task(self._watch()))
+
+    def shut(self) -> None:
+        """Close all connections now: what arrives from here on must not be acknowledged, since nobody handles it."""
+        self._is_shut = True
+        self._waiting.stop()
+        if self._server is not None:
+            stop_listening(self._server)
+        if self._doors is not None:
+            self._doors.close()
+        for wire in self._wires():
+            wire.close()
+            wire.transport.abort()  # also those that were closing already
+
+    async def stop(self) -> None:
+        """Close everything."""
+        self.shut()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for _ in range(LAST_TURNS):
+            await asyncio.sleep(0)
+
+    def channel(self, peer: int) -> Channel:
+        """The channel to a peer; it is dialled from the first call on."""
+        found = self._channels.get(peer)
+        if found is None:
+            found = self._channels[peer] = Channel(self._own, peer, reliable=self._reliable, events=self._events)
+            self._tasks.append(asyncio.get_running_loop().create_task(found.keep(self._dial)))
+        return found
+
+    def send(self, to: int, letter: Letter) -> None:
+        """Send a message. Raises `ReliableNotKept`."""
+        (self._channels.get(to) or self.channel(to)).send(letter)
+
+    def beat(self, peer: int, after_us: int) -> None:
+        """Send a heartbeat to a peer, which counts after a time."""
+        self.channel(peer).beat(after_us)
+
+    def marks(self) -> dict[int, int]:
+        """The last number that was given to a message, for each peer with which there is a connection."""
+        return {peer: self._channels[peer].last for peer in self.linked}
+
+    def confirmed(self, marks: dict[int, int]) -> bool:
+        """True if those who are still connected have acknowledged everything up to these numbers."""
+        return all(self._channels[peer].confirmed >= mark for peer, mark in marks.items() if peer in self.linked)
+
+    def close_copies(self) -> None:
+        """In a forked child: close the sockets that it has inherited, without a word to the other side."""
+        servers = [] if self._server is None else list(self._server.sockets)
+        carriers = [getattr(wire, "transport", None) for wire in self._wires()]
+        found = [*servers, *(one.get_extra_info("socket") for one in carriers if one is not None)]
+        for socket in found:
+            if socket is not None and socket.fileno() >= 0:
+                with contextlib.suppress(OSError):
+                    os.close(socket.fileno())
+
+    @property
+    def linked(self) -> list[int]:
+        """The peers to which messages can be sent now."""
+        return sorted(peer for peer, channel in self._channels.items() if channel.connection is not None)
+
+    # What inbound connections report.
+
+    def came(self, connection: Inbound) -> None:
+        if self._is_shut:
+            connection.close()
+            return
+        if len(self._strangers) >= self._most_strangers:  # not the new one: it may be a member, and soon says so
+            oldest = next(iter(self._strangers))
+            del self._strangers[oldest]
+            oldest.close("too many connections that have not said who they are")
+        self._strangers[connection] = None
+
+    def greeted(self, connection: Inbound, hello: Hello) -> int:
+        received = self._inboxes[hello.me].hello(hello.incarnation)
+        self._strangers.pop(connection, None)
+        earlier = self._inbound.get(hello.me)
+        self._inbound[hello.me] = connection
+        if earlier is not None:
+            earlier.close()
+        if hello.me in self._channels:
+            self._channels[hello.me].learnt(hello.incarnation)
+        self._events.heard(hello.me)
+        return received
+
+    def arrived(self, peer: int, data: Data, message: Message) -> None:
+        inbox = self._inboxes[peer]
+        inbox.accept(data.sequence)
+        incarnation = inbox.peer or ""
+        name = data.name if isinstance(data, NamedData) else ""
+        if not self._waiters and type(data) is not LateData:
+            self._events.message(peer, data.number, incarnation, message, name)
+            return
+        deliver = partial(self._events.message, peer, data.number, incarnation, message, name)
+        after_us = data.after_us if isinstance(data, LateData) else 0
+        self._waiting.hold(
+            peer, after_us, deliver, incarnation=incarnation, sequence=data.sequence, size=len(bytes(data.body))
+        )
+
+    def heard(self, peer: int, after_us: int = 0) -> None:
+        if after_us:
+            self._waiting.hold(peer, after_us, partial(self._events.heard, peer))
+        else:
+            self._events.heard(peer)
+
+    def said(self, peer: int, what: Saying) -> None:
+        self._events.said(peer, what)
+
+    def received(self, peer: int) -> int:
+        inbox = self._inboxes[peer]
+        return self._waiting.handled(peer, inbox.peer or "", inbox.received) if self._waiters else inbox.received
+
+    def left(self, connection: Inbound) -> None:
+        self._strangers.pop(connection, None)
+        if connection.peer is not None and self._inbound.get(connection.peer) is connection:
+            del self._inbound[connection.peer]
+
+    def certificate(self, peer: int) -> str | None:
+        return self._contexts.name(peer)
+
+    @property
+    def _most_strangers(self) -> int:
+        return self._own.limits.strangers + len(self._group.ids)
+
+    def _make_doors(self) -> Doors | None:
+        """Where TLS handshakes happen; None without TLS."""
+        context = self._contexts.server
+        if context is None:
+            return None
+        own = self._own
+        return Doors(Hinges(self._accept, context, own.limits.handshake_s, self._most_strangers, own.log))
+
+    def _accept(self) -> Inbound:
+        return Inbound(self._own, self)
+
+    async def _dial(self, channel: Channel) -> Outbound:
+        peer = channel.peer
+        return await dial(
+            self._group.addresses[peer],
+            lambda: Outbound(self._own, peer, channel),
+            self._contexts.client,
+            self._contexts.name(peer),
+        )
+
+    def _wires(self) -> list[Wire]:
+        outbound = [channel.connection for channel in self._channels.values() if channel.connection is not None]
+        return [*self._strangers, *self._inbound.values(), *outbound]
+
+    async def _watch(self) -> None:
+        """Show now and then that we live, and close connections whose other side is silent for too long."""
+        limits, loop = self._own.limits, asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(limits.keepalive_s)
+            for inbound in self._inbound.values():
+                inbound.acknowledge()
+            for channel in self._channels.values():
+                channel.beat()
+            for wire in self._wires():
+                if wire.is_open and loop.time() - wire.last_heard > limits.silence_s:
+                    wire.violated(PeerViolation(f"nothing was heard for {limits.silence_s:g} s"))
