@@ -1,0 +1,1 @@
+"""Servers beside ours, each as a process of its own: see `bench/serving.py`."""

@@ -1,0 +1,179 @@
+"""Servers whose threads block: the three steps of a request around a gate.
+
+A model says which thread does which step: it calls `receive`, `decide` and `send` from threads of its choice.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from abc import abstractmethod
+from typing import Any
+
+from vez.serving.connection import Connection, TooSlow
+from vez.serving.gate import Gate
+from vez.serving.http import BadRequest, Vanished
+from vez.serving.recording import Phase
+from vez.serving.server import BROKEN, BUSY, CUT_S, Server, place_of
+from vez.serving.service import Answer
+
+
+class Exchange:
+    """One request on its way through a server."""
+
+    __slots__ = ("answer", "connection", "number", "question", "since")
+
+    def __init__(self, connection: Connection, number: int) -> None:
+        self.connection = connection
+        self.number = number
+        self.question: Any = None
+        self.answer: Answer | None = None
+        self.since = connection.ready_at
+        """When the request began to wait for its next step."""
+
+
+class ThreadedServer(Server):
+    """A server whose threads block, around a gate."""
+
+    first_queue = "queue"
+    """Where recordings show how long a request waited before anybody read it."""
+
+    def _begin(self, listener: socket.socket) -> None:
+        try:
+            self.gate = Gate(listener, self.limits, self.counts, self.log)
+        except BaseException:
+            listener.close()
+            raise
+        self._acceptor = threading.Thread(target=self._accept, name="acceptor", daemon=True)
+        self._begin_workers()
+        self._acceptor.start()
+
+    def _begin_workers(self) -> None:
+        """Start further threads."""
+
+    @abstractmethod
+    def take(self, connection: Connection) -> None:
+        """Do what this model does with a connection that has something to say. Called by the acceptor."""
+
+    @abstractmethod
+    def _end_workers(self, deadline: float) -> bool:
+        """End the threads but the acceptor; False if some have not ended by the deadline."""
+
+    @property
+    def connections(self) -> int:
+        return self.gate.connections
+
+    @property
+    def idle(self) -> int:
+        return self.gate.idle
+
+    def _accept(self) -> None:
+        while (connection := self.gate.next()) is not None:
+            try:
+                self.take(connection)
+            except Exception as error:
+                self.give_up(connection, error)
+
+    def _end(self, deadline: float) -> bool:
+        self.gate.stop()
+        if self._join(deadline):
+            self.gate.release()
+            return True
+        self.log.line(f"cut {self.gate.cut()} connections")
+        if self._join(time.monotonic() + CUT_S):
+            self.gate.release()
+        else:
+            self.log.line("a request is still inside the service; its thread is left behind")
+        return False
+
+    def _join(self, deadline: float) -> bool:
+        self._acceptor.join(max(0.0, deadline - time.monotonic()))
+        return not self._acceptor.is_alive() and self._end_workers(deadline)
+
+    def give_up(self, connection: Connection, error: Exception) -> None:
+        """End a connection with which something went wrong, such as an answer that HTTP does not allow.
+
+        Every thread calls this for what it did not expect, and goes on.
+        """
+        self.counts.add("failed")
+        self.log.line(f"a connection failed: {type(error).__name__}: {error} ({place_of(error)})")
+        self.gate.close(connection)
+
+    def serve(self, connection: Connection) -> None:
+        """All three steps, in this thread."""
+        try:
+            exchange = self.receive(connection)
+            if exchange is not None:
+                self.decide(exchange)
+                self.send(exchange)
+        except Exception as error:
+            self.give_up(connection, error)
+
+    def receive(self, connection: Connection) -> Exchange | None:
+        """Read one request and decode it; None if the connection is over."""
+        begin = time.monotonic()
+        try:
+            request = connection.receive()
+        except BadRequest as bad:
+            self.counts.add("malformed")
+            self.log.line(f"{connection.address}: bad request ({bad.answer.status}): {bad}")
+            exchange = Exchange(connection, 0)
+            exchange.answer = bad.answer
+            return exchange
+        except (TooSlow, Vanished) as error:
+            self._lose(connection, error, "sending a request")
+            return None
+        if request is None:
+            self.gate.close(connection)
+            return None
+        exchange = Exchange(connection, next(self.numbers))
+        try:
+            exchange.question = self.question(request, connection.address, begin)
+        except Exception as error:
+            exchange.answer = self.explain(error)
+        if self.recorder is not None:
+            self.recorder.add(self.first_queue, Phase.WAIT, exchange.number, connection.ready_at, begin)
+        exchange.since = self.note(Phase.RECEIVE, exchange.number, begin)
+        return exchange
+
+    def decide(self, exchange: Exchange) -> None:
+        """Let the service decide, unless the answer is known already."""
+        if exchange.answer is None:
+            begin = time.monotonic()
+            service = self.service
+            try:
+                exchange.answer = service.answer(service.decide(exchange.question))
+            except Exception as error:
+                exchange.answer = self.explain(error)
+            exchange.since = self.note(Phase.DECIDE, exchange.number, begin)
+
+    def send(self, exchange: Exchange) -> None:
+        """Send the answer and give the connection back to the gate."""
+        begin = time.monotonic()
+        connection, answer = exchange.connection, exchange.answer or BROKEN
+        try:
+            connection.send(answer, close=self._stopping)
+        except (TooSlow, Vanished) as error:
+            self._lose(connection, error, "taking an answer")
+            return
+        self.counts.add("answered")
+        self.note(Phase.SEND, exchange.number, begin)
+        if not connection.conversation.over:
+            self.gate.park(connection)
+            return
+        if answer.status in (400, 413, 421, 431):
+            connection.part()
+        self.gate.close(connection)
+
+    def refuse(self, connection: Connection) -> None:
+        """Tell a client that there is no room for its request."""
+        self.counts.add("refused")
+        connection.refuse(BUSY)
+        self.gate.close(connection)
+
+    def _lose(self, connection: Connection, error: Exception, doing: str) -> None:
+        slow = isinstance(error, TooSlow)
+        self.counts.add("slow" if slow else "vanished")
+        self.log.line(f"{connection.address}: {'too slow' if slow else 'vanished'} while {doing}")
+        self.gate.close(connection)
