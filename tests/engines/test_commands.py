@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,43 +16,13 @@ import pytest
 
 import vez
 from tests.processes import is_alive
-from vez.errors import LockTimeout
 from vez.testing import eventually
 
 Start = Callable[..., subprocess.Popen[str]]
 
 
-@pytest.fixture
-def url(tmp_path: Path) -> str:
-    return f"file://{tmp_path}/turns"
-
-
-@pytest.fixture
-def start(url: str) -> Iterator[Start]:
-    started: list[subprocess.Popen[str]] = []
-
-    def one(*words: str, **options: Any) -> subprocess.Popen[str]:
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        environment = {**os.environ, "VEZ_URL": url}
-        command = [sys.executable, "-m", "vez", *words]
-        started.append(subprocess.Popen(command, env=environment, text=True, **{**pipes, **options}))
-        return started[-1]
-
-    yield one
-    for process in started:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
-
-
-@pytest.fixture
-def client(url: str) -> Iterator[vez.Client]:
-    with vez.connect(url) as made:
-        yield made
-
-
 def finish(process: subprocess.Popen[str], text: str | None = None) -> tuple[int, str, str]:
-    out, err = process.communicate(text, timeout=20)
+    out, err = process.communicate(text, timeout=90)
     return process.returncode, out, err
 
 
@@ -142,7 +112,7 @@ def test_on_loss_the_group_gets_term_then_kill_before_the_next(
         assert [is_alive(pid) for pid in pids] == [False, False]
     code, _, err = finish(process)
     assert code == 76
-    assert "was lost" in err
+    assert "was lost, and the command was ended: it was broken by force" in err
 
 
 def test_on_loss_a_polite_command_goes_at_once(start: Start, client: vez.Client) -> None:
@@ -162,24 +132,6 @@ def test_killed_vez_run_takes_its_command_along(start: Start, client: vez.Client
     process.kill()
     eventually(lambda: not is_alive(child), "the command's end")
     assert client.lock("x").acquire(10).token > 0
-
-
-@pytest.mark.parametrize(("words", "kind"), [((), "lock"), (("--leader",), "election")])
-def test_what_a_killed_vez_run_leaves_behind_keeps_the_turn(
-    start: Start, client: vez.Client, words: tuple[str, ...], kind: Any
-) -> None:
-    script = "sleep 1000 & echo $! $$; wait"
-    process = start("run", "x", *words, "--", "sh", "-c", script)
-    assert process.stdout is not None
-    left, command = map(int, process.stdout.readline().split())
-    process.kill()
-    eventually(lambda: not is_alive(command), "the command's end")
-    assert is_alive(left)
-    request = client.election("x") if kind == "election" else client.lock("x")
-    with pytest.raises(LockTimeout):
-        request.acquire(0.2)
-    os.kill(left, signal.SIGKILL)
-    request.acquire(10).release()
 
 
 def test_what_left_the_group_of_a_command_that_ended_does_not_keep_the_turn(start: Start, client: vez.Client) -> None:
@@ -244,15 +196,17 @@ def test_events_as_json(start: Start, client: vez.Client) -> None:
 
 
 def test_status_break_and_their_json(start: Start, client: vez.Client) -> None:
-    with client.lock("x", label="[bold]me") as grant:
-        _, out, _ = finish(start("status"))
-        assert "[bold]me" in out
-        assert str(grant.token) in out
-        seen = json.loads(finish(start("status", "x", "--json"))[1])["names"][0]
-        assert seen["holders"][0]["token"] == grant.token
-        code, out, _ = finish(start("break", "x", "--reason", "stuck"))
-        assert (code, str(grant.token) in out) == (0, True)
-        assert grant.lost
+    grant = client.lock("x", label="[bold]me").acquire()
+    _, out, _ = finish(start("status"))
+    assert "[bold]me" in out
+    assert str(grant.token) in out
+    seen = json.loads(finish(start("status", "x", "--json"))[1])["names"][0]
+    assert seen["holders"][0]["token"] == grant.token
+    code, out, _ = finish(start("break", "x", "--reason", "stuck"))
+    assert (code, str(grant.token) in out) == (0, True)
+    assert grant.lost
+    with pytest.raises(vez.OwnershipLost):
+        grant.release()
     assert finish(start("break", "x"))[0] == 1
     assert "stuck" in finish(start("status", "x"))[1]
     assert "nobody" in finish(start("status"))[1]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from vez.testing.conformance import Conformance
+from vez.testing.conformance_base import marks_of, needs
 from vez.testing.interrupts import InterruptConformance
 from vez.testing.process_conformance import ProcessConformance
 
@@ -24,3 +25,20 @@ class TestMemory(Conformance, InterruptConformance):
     @pytest.fixture
     def url(self) -> str:
         return f"memory:{next(_spaces)}"
+
+
+@needs("elections")
+class _Elections:
+    def test_marks_of_its_own_class(self, request: pytest.FixtureRequest) -> None:
+        assert [mark.args for mark in marks_of(request.node)] == [("elections",)]
+
+
+@needs("locks")
+class _Locks:
+    @needs("breaks")
+    def test_marks_of_a_test_and_its_class(self, request: pytest.FixtureRequest) -> None:
+        assert [mark.args for mark in marks_of(request.node)] == [("breaks",), ("locks",)]
+
+
+class TestMarks(_Elections, _Locks):
+    """What one part of a suite asks for is not asked for by the others."""

@@ -41,13 +41,13 @@ def test_a_cycle_through_the_permits_of_a_semaphore_is_refused(url: str) -> None
 
         def permit_then_lock() -> str:
             with client.semaphore("s", 2):
-                held.wait(20)
+                held.wait(60)
                 with client.lock("c", timeout=20):
                     return "in"
 
         def lock_then_permit() -> str:
             with client.lock("c"):
-                held.wait(20)
+                held.wait(60)
                 eventually(lambda: len(client.inspect("c").queue) == 2)
                 waits.set()
                 with client.semaphore("s", 2, timeout=20):
@@ -62,7 +62,7 @@ def test_all_permits_held_by_those_who_want_another_is_a_cycle(url: str) -> None
 
         def two() -> str:
             with client.semaphore("s", 2):
-                held.wait(20)
+                held.wait(60)
                 with client.semaphore("s", 2, timeout=20):
                     return "in"
 
@@ -80,13 +80,13 @@ def test_a_cycle_of_two_kinds_is_refused_also_under_one_name(url: str, kind: str
 
         def forth() -> str:
             with client.lock(one, timeout=20):
-                held.wait(20)
+                held.wait(60)
                 with second():
                     return "in"
 
         def back() -> str:
             with second():
-                held.wait(20)
+                held.wait(60)
                 with client.lock(one, timeout=20):
                     return "in"
 
@@ -100,13 +100,13 @@ def test_who_can_go_on_is_not_taken_for_stuck(url: str) -> None:
 
         def holds_a_permit_and_goes() -> str:
             with client.semaphore("s", 2):
-                held.wait(20)
+                held.wait(60)
                 eventually(lambda: len(client.inspect("s", "semaphore").queue) == 1)
             return "in"
 
         def wants_a_second() -> str:
             with client.semaphore("s", 2):
-                held.wait(20)
+                held.wait(60)
                 with client.semaphore("s", 2, timeout=20):
                     return "in"
 

@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from vez.errors import BadData, Misuse, StaleToken
+from vez.errors import BadData, CannotWrite, Misuse, StaleToken
 from vez.fence import FileGuard, MemoryGuard, RedisGuard, SqlGuard
 from vez.testing.servers import Missing, postgres_server, redis_server
 
 ROOT = Path(__file__).resolve().parents[2]
-Write = Callable[[str, int], None]
+Write = Callable[[str, int | None], None]
 Read = Callable[[], str]
 
 
@@ -33,7 +33,7 @@ def need(error: Missing) -> None:
 def in_memory(tmp_path: Path) -> Iterator[tuple[Write, Read]]:
     guard, cell = MemoryGuard(), [""]
 
-    def write(value: str, token: int) -> None:
+    def write(value: str, token: int | None) -> None:
         guard.admit("cell", token)
         cell[0] = value
 
@@ -69,7 +69,7 @@ def _sql(connection: Any, guard: SqlGuard, mark: str) -> tuple[Write, Read]:
     cursor.execute("INSERT INTO cell VALUES ('')")
     connection.commit()
 
-    def write(value: str, token: int) -> None:
+    def write(value: str, token: int | None) -> None:
         try:
             guard.admit(cursor, "cell", token)
             cursor.execute(f"UPDATE cell SET value = {mark}", (value,))  # noqa: S608
@@ -113,7 +113,9 @@ def test_stale_tokens_are_refused_and_leave_nothing(guarded: tuple[Write, Read])
     assert read() == "second"
     write("third", big + 2)
     assert read() == "third"
-    for wrong in (0, -1, 1.5, "7", None, True):
+    with pytest.raises(Misuse, match="engine of this grant gives no fencing"):
+        write("unfenced", None)
+    for wrong in (0, -1, 1.5, "7", True):
         with pytest.raises(Misuse):
             write("wrong", wrong)  # type: ignore[arg-type]
     assert read() == "third"
@@ -153,3 +155,38 @@ def test_the_paused_worker_of_the_example_is_refused() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "its write is refused" in done.stdout
     assert done.stdout.endswith("the ledger says: written by the second worker\n")
+
+
+def test_what_is_in_the_place_of_a_fence_is_an_error_of_vez(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.fence")
+    (tmp_path / "b.fence").mkdir()
+    for name in ("a", "b"):
+        for use in (FileGuard(tmp_path / name).newest, lambda name=name: FileGuard(tmp_path / name).write(b"x", 1)):
+            with pytest.raises(CannotWrite, match=f"{name}.fence"):
+                use()
+    with pytest.raises(Misuse, match="zero byte"):
+        FileGuard("a\0b")
+
+
+def test_a_full_disk_is_an_error_of_vez_and_replaces_nothing(tmp_path: Path) -> None:
+    """The limit on the size of files stands for the full disk: `write` fails in the same places."""
+    program = f"""
+import resource, signal
+from vez.errors import CannotWrite
+from vez.fence import FileGuard
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+guard, fresh = FileGuard({str(tmp_path / "a")!r}), FileGuard({str(tmp_path / "b")!r})
+guard.write(b"one", 1)
+for limit in (0, 40):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+    for each in (guard, fresh):
+        try:
+            each.write(b"x" * 100, 2)
+        except CannotWrite as error:
+            print(error)
+print(guard.path.read_bytes(), fresh.path.exists())
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.stderr == ""
+    assert done.stdout.count("cannot write") == 4
+    assert done.stdout.endswith("b'one' False\n")

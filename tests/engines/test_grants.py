@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -18,12 +18,13 @@ from typing import Any
 import pytest
 
 import vez
+from tests.processes import is_alive
 from vez import aio
 from vez.engines.file.candidates import Candidate
 from vez.engines.memory import MemoryTicket
-from vez.errors import AlreadyHeld, CorruptState, Misuse
+from vez.engines.owners import REMEMBERED
+from vez.errors import AlreadyHeld, CorruptState, Misuse, OwnershipLost
 from vez.testing import eventually
-from vez.turns.grants import REMEMBERED
 
 _spaces = count()
 
@@ -165,22 +166,6 @@ def test_a_grant_that_nobody_keeps_is_let_go(url: str) -> None:
     asyncio.run(run())
 
 
-def test_a_closed_client_ends_the_waits_of_tasks_at_once(url: str) -> None:
-    async def run() -> None:
-        async with aio.connect(url) as other:
-            held = await other.lock("x").acquire()
-            client = aio.connect(url)
-            waiting = asyncio.create_task(client.lock("x").acquire())
-            while not (await other.inspect("x")).queue:
-                await asyncio.sleep(0.001)
-            await client.close()
-            with pytest.raises(vez.VezError, match="closed"):
-                await asyncio.wait_for(waiting, 0.5)
-            await held.release()
-
-    asyncio.run(run())
-
-
 def test_looking_at_damaged_files_opens_nothing_for_good(tmp_path: Path) -> None:
     with vez.connect(f"file://{tmp_path}/turns") as client, client.lock("x"):
         pass
@@ -226,13 +211,11 @@ def test_a_command_runs_though_nobody_hears_what_is_said(
         process = subprocess.Popen(command, env=environment)
         eventually(lambda: len(client.inspect("x").queue) == 1, "a waiter")
         grant.release()
-        assert process.wait(20) == 0
+        assert process.wait(60) == 0
     assert (tmp_path / "ran").exists()
 
 
-def test_leftovers_keep_the_turns_of_all_runs_around_them_and_a_break_passes_them_at_once(
-    environment: dict[str, str],
-) -> None:
+def test_a_killed_run_takes_along_the_runs_within_it(environment: dict[str, str]) -> None:
     inner = [sys.executable, "-m", "vez", "run", "inner", "--kill-after", "60", "--"]
     command = [*RUN, "--kill-after", "60", "--", *inner, "sh", "-c", "sleep 1000 & echo $!; wait"]
     process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
@@ -241,15 +224,9 @@ def test_leftovers_keep_the_turns_of_all_runs_around_them_and_a_break_passes_the
     with vez.connect(environment["VEZ_URL"]) as client:
         process.kill()
         process.wait()
-        eventually(lambda: all(w.ended for n in ("x", "inner") for w in client.inspect(n).holders), "the end of both")
         for name in ("x", "inner"):
-            assert client.lock(name).try_acquire() is None
-        shown = subprocess.run([*RUN[:3], "status"], env=environment, capture_output=True, text=True, check=True)
-        assert "keeps the turn" in " ".join(shown.stdout.split())
-        assert client.break_lock("x", "a test") is not None
-        client.lock("x").acquire(10).release()
-        os.kill(left, signal.SIGKILL)
-        client.lock("inner").acquire(10).release()
+            client.lock(name).acquire(20).release()
+    assert not is_alive(left)
     process.stdout.close()
 
 
@@ -271,7 +248,7 @@ for _ in range(20):
             os._exit(7)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
 done.set()
-for thread in threads: thread.join(20)
+for thread in threads: thread.join(60)
 with client.lock("y", timeout=20): print("fine")
 """
     done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, timeout=90)
@@ -322,8 +299,10 @@ def test_it_can_be_asked_whether_it_is_lost_while_the_client_is_closed(url: str)
                 grant = client.lock("asked").acquire()
 
                 def ask(grant: vez.Grant = grant) -> None:
-                    while not grant.lost:
-                        pass
+                    with contextlib.suppress(OwnershipLost):
+                        while not grant.lost:
+                            grant.check()
+                    assert not grant.lost
 
                 asking = pool.submit(ask)
                 client.close()
@@ -358,7 +337,7 @@ def leaver():
     for grant in many: grant.release()
 threads = [threading.Thread(target=work, name=work.__name__, daemon=True) for work in (opener, leaver)]
 for thread in threads: thread.start()
-for thread in threads: thread.join(20)
+for thread in threads: thread.join(60)
 print([thread.name for thread in threads if thread.is_alive()])
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=90)
@@ -415,7 +394,7 @@ def test_a_candidate_that_waits_does_not_look_again_and_again(url: str, monkeypa
             time.sleep(0.3)
             seen = looks
             leader.resign()
-            waiting.result(20).resign()
+            waiting.result(60).resign()
     assert seen < 30
 
 
@@ -428,9 +407,10 @@ def test_a_broken_holder_has_its_grace_before_another_is_in(url: str) -> None:
         time.sleep(0.1)
         assert not following.done()
         assert not breaking.done()
-        grant.release()
-        assert breaking.result(20) is not None
-        assert following.result(20).token > grant.token
+        with pytest.raises(OwnershipLost):
+            grant.release()
+        assert breaking.result(60) is not None
+        assert following.result(60).token > grant.token
 
 
 def test_transfer_by_one_who_leads_no_longer(url: str) -> None:
@@ -446,14 +426,15 @@ def test_labels_reasons_and_kinds_are_checked(url: str) -> None:
         for label in ("x" * 49, "é" * 25, 5):
             with pytest.raises(Misuse, match="48 bytes"):
                 client.election("e", label=label)  # type: ignore[arg-type]
-        with client.lock("b"):
-            for reason in ("x" * 1001, 5):
-                with pytest.raises(Misuse, match="1000 characters"):
-                    client.break_lock("b", reason)  # type: ignore[arg-type]
-            assert client.inspect("b").breaks == ()
-            record = client.break_lock("b", "caf\udce9 \x1b[31m")
-            assert record is not None
-            assert record.reason == "caf? ?[31m"
+        held = client.lock("b").acquire()
+        for reason in ("x" * 1001, 5):
+            with pytest.raises(Misuse, match="1000 characters"):
+                client.break_lock("b", reason)  # type: ignore[arg-type]
+        assert client.inspect("b").breaks == ()
+        record = client.break_lock("b", "caf\udce9 \x1b[31m")
+        assert record is not None
+        assert record.reason == "caf? ?[31m"
+        assert held.lost
         assert [one.reason for one in client.inspect("b").breaks] == ["caf? ?[31m"]
         with pytest.raises(Misuse, match="nonsense"):
             client.inspect("b", "nonsense")  # type: ignore[arg-type]

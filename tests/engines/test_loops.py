@@ -10,7 +10,8 @@ from weakref import WeakKeyDictionary
 import pytest
 
 from vez import aio
-from vez.engines.file.engine import FileEngine
+from vez.engines.file.core import FileCore
+from vez.engines.file.place import Place
 
 
 class Loop(asyncio.SelectorEventLoop):
@@ -27,7 +28,7 @@ def test_loops_of_two_threads_begin_at_the_same_time(tmp_path: Path, monkeypatch
     monkeypatch.setenv("VEZ_URL", f"file://{tmp_path}/turns")
     others = list[asyncio.AbstractEventLoop]()
     clients = WeakKeyDictionary[asyncio.AbstractEventLoop, aio.Client]()
-    monkeypatch.setattr("vez.turns.aio._default", clients)
+    monkeypatch.setattr("vez.turns.aio_default._default", clients)
     loop = Loop()
     loop.meanwhile = lambda: None
 
@@ -47,13 +48,13 @@ def test_loops_of_two_threads_begin_at_the_same_time(tmp_path: Path, monkeypatch
     finally:
         loop.meanwhile = lambda: None
         for client in set(clients.values()):
-            client.engine.close()
+            client.engine.abandon()
         for one in (loop, *others):
             one.close()
 
 
 def test_one_engine_of_two_loops_that_begin_at_the_same_time(tmp_path: Path) -> None:
-    engine, others = FileEngine(tmp_path / "turns"), list[asyncio.AbstractEventLoop]()
+    engine, others = FileCore(Place(tmp_path / "turns")), list[asyncio.AbstractEventLoop]()
     loop = Loop()
     loop.meanwhile = lambda: None
 

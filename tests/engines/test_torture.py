@@ -11,8 +11,11 @@ import time
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import vez
+from tests.engines.campaigns import sound
 from tests.processes import descendants, is_alive
 from vez.cli.torture import excerpt
 from vez.core import trace_file
@@ -20,9 +23,10 @@ from vez.errors import Misuse
 from vez.properties import Status
 from vez.properties.history import History
 from vez.testing import eventually
-from vez.torture import Campaign, Plan, judges
+from vez.torture import Campaign, Plan, judges, speed, stays
 from vez.torture.history import Fault, to_trace
 from vez.torture.record import Line, Register, read_lines
+from vez.torture.stays import KINDS, Broken, Target
 
 MS = 1_000_000
 
@@ -32,9 +36,9 @@ MS = 1_000_000
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_short_campaign_on_files(tmp_path: Path, seed: int) -> None:
     plan = Plan(url=f"file://{tmp_path}/turns", workers=5, seconds=4, entries=1200, seed=seed)
-    outcome = Campaign(plan).run()
-    evidence = [f"{verdict.name}: {verdict.evidence}" for verdict in outcome.broken]
-    assert {verdict.status for verdict in outcome.verdicts} == {Status.HOLDS_IN_RUNS}, evidence
+    outcome = sound(lambda: Campaign(plan).run())
+    assert {verdict.status for verdict in outcome.verdicts} <= {Status.HOLDS_IN_RUNS, Status.NOT_JUDGED}
+    assert judges.statuses(outcome.verdicts)["exclusion"] is Status.HOLDS_IN_RUNS
     assert outcome.entries > 50
     assert outcome.faults["kill"] > 0
     assert outcome.faults["pause"] > 0
@@ -61,7 +65,7 @@ def test_the_command_prints_verdicts_and_saves_a_trace_that_show_reads(tmp_path:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     report = json.loads(done.stdout)
-    assert {found["status"] for found in report["properties"].values()} == {"holds in runs"}
+    assert {found["status"] for found in report["properties"].values()} <= {"holds in runs", "not judged"}
     history = History(trace_file.load(saved))
     assert sum(stay.served for stay in history.stays) == report["entries"]
 
@@ -73,7 +77,7 @@ def test_an_interrupted_campaign_reports_what_it_has(tmp_path: Path, more: list[
     try:
         with vez.connect(f"file://{tmp_path}/turns") as client:
             eventually(lambda: client.inspect("torture").last_token > 0, "a first entry")
-        time.sleep(1)  # some faults
+        time.sleep(3)  # a calm phase and some faults
         children = descendants(process.pid)
         begun = time.monotonic()
         process.send_signal(signal.SIGINT)
@@ -83,12 +87,12 @@ def test_an_interrupted_campaign_reports_what_it_has(tmp_path: Path, more: list[
         process.wait()
     assert process.returncode == 130, out + err
     assert time.monotonic() - begun < 30
-    assert not any(map(is_alive, children))
+    eventually(lambda: not any(map(is_alive, children)), "the end of all processes; forked ones sleep for a moment")
     if more:
         report = json.loads(out)
         assert report["interrupted"]
         assert report["entries"] > 0
-        assert {found["status"] for found in report["properties"].values()} == {"holds in runs"}
+        assert {found["status"] for found in report["properties"].values()} <= {"holds in runs", "not judged"}
     else:
         assert "interrupted; what happened until then:" in out
         assert "exclusion" in out
@@ -169,12 +173,12 @@ def test_a_killed_holder_counts_as_out_from_its_death_on() -> None:
     killed, death = stay(1, 0, 5, 1)[:4], (Fault(3 * MS, 1, "kill", 4 * MS),)
     assert broken(killed, stay(2, 10, 6, 2), faults=death) == set()
     lines = [*killed, *stay(2, 10, 6, 2)]
-    assert judges.takeovers(lines, list(death)) == ()  # the other asked only later
+    assert speed.takeovers(lines, list(death)) == ()  # the other asked only later
     early = [Line(1, 2, "wanted"), *stay(2, 10, 6, 2)[1:]]
     both = sorted([*killed, *early], key=lambda line: line.at)
-    assert judges.takeovers(both, list(death)) == (8.0,)
+    assert speed.takeovers(both, list(death)) == (8.0,)
     again = Fault(20 * MS, 1, "kill", 21 * MS)  # the next incarnation, killed before it got anywhere
-    assert judges.takeovers(both, [*death, again]) == (8.0,)
+    assert speed.takeovers(both, [*death, again]) == (8.0,)
 
 
 def test_the_picture_shows_what_is_around_the_violation() -> None:
@@ -193,3 +197,163 @@ def test_the_register_refuses_stale_tokens_and_cut_lines_are_passed_over(tmp_pat
     record = tmp_path / "1.jsonl"
     record.write_bytes(b'{"at":1,"worker":1,"what":"wanted"}\n{"at":2,"wor')
     assert [line.what for line in read_lines(record)] == ["wanted"]
+
+
+@settings(max_examples=200)
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 10), st.integers(0, 10)), max_size=12))
+def test_overtaking_is_found_exactly_where_two_requests_show_it(found: list[tuple[int, int, int]]) -> None:
+    """Beside the definition, which compares every two requests."""
+    requests = [(asked, asked + queued, asked + queued + entered) for asked, queued, entered in found]
+    lines = [
+        line
+        for worker, (asked, queued, entered) in enumerate(requests, 1)
+        for line in (
+            Line(asked, worker, "wanted"),
+            Line(queued, worker, "queued"),
+            Line(entered, worker, "entered", 1),
+        )
+    ]
+    lines.sort(key=lambda line: line.at)
+    overtaken = any(later[0] > earlier[1] and later[2] < earlier[2] for earlier in requests for later in requests)
+    assert (judges.request_order(lines, 0).status is Status.BROKEN) == overtaken
+
+
+def turns(
+    hand_over_ms: float, *, count: int = 40, stay_ms: float = 1.0, deaths: bool = False
+) -> tuple[list[Line], list[Fault]]:
+    """Two workers in turn, each in the queue before the other leaves, or is killed inside."""
+    lines, faults, now = [Line(0, 1, "wanted"), Line(1, 1, "entered", 1)], [], 1
+    for turn in range(1, count):
+        worker, other = turn % 2 + 1, (turn + 1) % 2 + 1
+        lines += [Line(now + 10, worker, "wanted"), Line(now + 20, worker, "queued")]
+        end = now + int(stay_ms * MS)
+        if deaths:
+            faults.append(Fault(end, other, "kill", end + 1))
+        else:
+            lines.append(Line(end, other, "left", turn))
+        now = end + int(hand_over_ms * MS)
+        lines.append(Line(now, worker, "entered", turn + 1))
+    return lines, faults
+
+
+@pytest.mark.parametrize(
+    ("hand_over_ms", "stay_ms", "slow"), [(0.3, 1, False), (50, 1, True), (50, 40, False), (6.5, 1, True)]
+)
+def test_slow_hand_overs_are_seen_beside_the_stays_of_the_run(hand_over_ms: float, stay_ms: float, slow: bool) -> None:
+    lines, faults = turns(hand_over_ms, stay_ms=stay_ms)
+    hand_over, takeover = speed.judge(lines, faults)
+    assert (hand_over.status is Status.BROKEN) == slow, hand_over.evidence
+    assert takeover.status is not Status.BROKEN
+
+
+def test_slow_takeovers_are_seen() -> None:
+    for delay, slow in ((5, False), (200, True)):
+        _, takeover = speed.judge(*turns(delay, deaths=True))
+        assert (takeover.status is Status.BROKEN) == slow, takeover.evidence
+
+
+def test_one_very_long_hand_over_is_seen_and_a_pause_excuses_it() -> None:
+    lines, faults = turns(0.3)
+    left = [line.at for line in lines if line.what == "left"][10]
+    for line in lines:
+        if line.at > left:
+            line.at += 5000 * MS
+    assert speed.judge(lines, faults)[0].status is Status.BROKEN
+    for worker in (1, 2):
+        faults += [Fault(left, worker, "pause"), Fault(left + 5000 * MS, worker, "resume")]
+    assert speed.judge(lines, faults)[0].status is not Status.BROKEN
+
+
+def test_workers_that_are_never_granted_again_are_seen() -> None:
+    assert judges.progress(()).status is not Status.BROKEN
+    assert judges.progress((3,)).status is Status.BROKEN
+
+
+LOCK, READ_WRITE, SEMAPHORE = (
+    Target("", "lock"), Target("read-write", "read-write"), Target("semaphore", "semaphore", 2)
+)  # fmt: skip
+
+
+def held(worker: int, begin: int, end: int, token: int, *, shared: bool = False, value: int = 0) -> list[Line]:
+    found = [Line(begin * MS - 1, worker, "wanted"), Line(begin * MS, worker, "entered", token, shared=shared)]
+    if value:
+        found.append(Line(end * MS - 1, worker, "wrote", token, value))
+    return [*found, Line(end * MS, worker, "left", token)]
+
+
+def verdict_on(
+    target: Target, *parts: list[Line], faults: tuple[Fault, ...] = (), breaks: tuple[Broken, ...] = ()
+) -> str:
+    lines = sorted((line for part in parts for line in part), key=lambda line: line.at)
+    found = stays.judge(target, lines, list(faults), list(breaks), 0)
+    return "" if found.status is Status.HOLDS_IN_RUNS else str(found.evidence)
+
+
+def test_a_semaphore_may_have_two_inside_and_not_three() -> None:
+    two = (held(1, 1, 10, 5), held(2, 2, 10, 6))
+    assert verdict_on(SEMAPHORE, *two, held(3, 10, 12, 7)) == ""
+    assert "worker 3 entered at 9.000 ms beside 1, 2" in verdict_on(SEMAPHORE, *two, held(3, 9, 12, 7))
+
+
+def test_readers_share_and_writers_do_not() -> None:
+    readers = (held(1, 1, 10, 5, shared=True), held(2, 2, 10, 6, shared=True))
+    assert verdict_on(READ_WRITE, *readers, held(3, 10, 12, 7)) == ""
+    assert "beside 1, 2" in verdict_on(READ_WRITE, *readers, held(3, 9, 12, 7))
+    assert "beside 1" in verdict_on(READ_WRITE, held(1, 1, 10, 5), held(2, 2, 10, 6, shared=True))
+
+
+def test_a_kill_ends_a_stay_and_nothing_else_does() -> None:
+    killed, after = held(1, 1, 10, 5)[:2], held(2, 7, 9, 6)
+    assert verdict_on(LOCK, killed, after, faults=(Fault(6 * MS, 1, "kill", 8 * MS),)) == ""
+    assert "beside 1" in verdict_on(LOCK, killed, after, faults=(Fault(8 * MS, 1, "kill", 9 * MS),))
+    assert "beside 1" in verdict_on(LOCK, killed, after)
+
+
+def test_tokens_are_the_order_of_requests_that_did_not_overlap() -> None:
+    assert "after token 9" in verdict_on(SEMAPHORE, held(1, 1, 10, 9), held(2, 2, 10, 6))
+    assert "after token 9" in verdict_on(SEMAPHORE, held(1, 1, 10, 9), held(2, 2, 10, 9))
+    overlapping = [Line(1, 2, "wanted"), *held(2, 2, 10, 6)[1:]]
+    assert verdict_on(SEMAPHORE, held(1, 1, 10, 9), overlapping) == ""
+
+
+def test_writes_follow_the_tokens_also_when_they_are_recorded_late() -> None:
+    late = [*held(1, 1, 10, 5)[:2], Line(20 * MS, 1, "wrote", 5, 1), Line(21 * MS, 1, "left", 5)]
+    broken_off = (Broken(3 * MS, 4 * MS, "", (5,)),)
+    told = [Line(22 * MS, 1, "lost")]
+    assert verdict_on(LOCK, late, told, held(2, 5, 9, 6, value=2), breaks=broken_off) == ""
+    assert "wrote 1" in verdict_on(LOCK, late, told, held(2, 5, 9, 6, value=1), breaks=broken_off)
+
+
+def test_a_broken_holder_is_told_unless_it_was_killed_before() -> None:
+    taken = (Broken(3 * MS, 4 * MS, "", (5,)),)
+    first, after = held(1, 1, 10, 5), held(2, 5, 9, 6)
+    assert verdict_on(LOCK, first, [Line(11 * MS, 1, "lost")], after, breaks=taken) == ""
+    assert "without being told" in verdict_on(LOCK, first, after, held(1, 20, 21, 7), breaks=taken)
+    assert verdict_on(LOCK, first, after, breaks=taken, faults=(Fault(11 * MS, 1, "kill", 12 * MS),)) == ""
+
+
+def test_the_register_refuses_whoever_came_before_the_one_it_admitted(tmp_path: Path) -> None:
+    register = Register(tmp_path / "register")
+    assert register.write(1, 5)
+    assert register.admit(6) == 1
+    assert not register.write(2, 5)
+    assert register.write(2, 6)
+
+
+def test_every_kind_at_once_with_breaks(tmp_path: Path) -> None:
+    plan = Plan(url=f"file://{tmp_path}/turns", seconds=2, seed=3, kinds=KINDS, faults=("kill", "break"))
+    outcome = sound(lambda: Campaign(plan).run())
+    assert {"lock", "lock_2", "read_write", "semaphore", "election", "progress"} <= {v.name for v in outcome.verdicts}
+    assert outcome.faults["break"] > 0
+
+
+def test_names_that_are_pruned_meanwhile_lose_nothing(tmp_path: Path) -> None:
+    plan = Plan(url=f"file://{tmp_path}/turns", workers=2, seconds=2, seed=3, kinds=KINDS, faults=("kill", "prune"))
+    outcome = sound(lambda: Campaign(plan).run())
+    assert outcome.faults["pruned file"] > 0
+
+
+def test_an_unknown_kind_is_refused() -> None:
+    for kinds in (("mutex",), ()):
+        with pytest.raises(Misuse, match="unknown kind"):
+            Campaign(Plan(url="file:", kinds=kinds))  # type: ignore[arg-type]

@@ -6,11 +6,11 @@ holder writing again.
 """
 
 from vez.fence.file import FileGuard
-from vez.fence.memory import MemoryGuard
+from vez.fence.memory import MemoryGuard, refusals
 from vez.fence.redis import RedisGuard
 from vez.fence.sql import SqlGuard
 
-__all__ = ["FileGuard", "MemoryGuard", "RedisGuard", "SqlGuard"]
+__all__ = ["FileGuard", "MemoryGuard", "RedisGuard", "SqlGuard", "refusals"]
 
 
 def __dir__() -> list[str]:

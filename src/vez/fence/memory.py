@@ -8,14 +8,32 @@ from vez.errors import Misuse, StaleToken
 
 
 def check_token(token: object) -> int:
-    """The token, if it is a whole number above 0; anything else would compare wrongly."""
+    """The token, if it is a whole number above 0; anything else would compare wrongly. None is the token of a grant
+    whose engine gives no fencing: accepting it would protect nothing."""
+    if token is None:
+        raise Misuse(
+            "the token is None: the engine of this grant gives no fencing, as peers: for example",
+            hint="use an engine whose client.engine.traits.token is not None, as file: for example",
+        )
     if not isinstance(token, int) or isinstance(token, bool) or not 0 < token < 2**63:
         raise Misuse(f"a token is a whole number above 0, found {token!r}", hint="pass grant.token")
     return token
 
 
+_counting = threading.Lock()
+_refused = 0
+
+
+def refusals() -> int:
+    """How many writers with a stale token the guards of this process have refused."""
+    return _refused
+
+
 def stale(resource: str, token: int, newest: int | None) -> StaleToken:
-    """The error of all guards."""
+    """The error of all guards, which is counted."""
+    global _refused
+    with _counting:
+        _refused += 1
     seen = "a newer one" if newest is None else f"token {newest}"
     return StaleToken(
         f"{resource!r} refused token {token}: it has seen {seen}",
@@ -30,7 +48,7 @@ class MemoryGuard:
         self._lock = threading.Lock()
         self._newest: dict[str, int] = {}
 
-    def admit(self, resource: str, token: int) -> None:
+    def admit(self, resource: str, token: int | None) -> None:
         """Accept this token, and refuse lower ones from now on; `StaleToken` if it is stale itself."""
         number = check_token(token)
         with self._lock:

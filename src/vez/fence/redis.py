@@ -39,7 +39,7 @@ class RedisGuard:
     def __init__(self, client: Evaluator) -> None:
         self.client = client
 
-    def set(self, key: str, value: bytes | str, token: int) -> None:
+    def set(self, key: str, value: bytes | str, token: int | None) -> None:
         """Write the value, or raise `StaleToken`."""
         number = check_token(token)
         if number >= _EXACT:

@@ -48,7 +48,7 @@ class SqlGuard:
         )
         self._newest = f"SELECT token FROM {table} WHERE resource = {mark}"  # noqa: S608
 
-    def admit(self, cursor: Cursor, resource: str, token: int) -> None:
+    def admit(self, cursor: Cursor, resource: str, token: int | None) -> None:
         """Accept this token, or raise `StaleToken`. Call it within the transaction of the write."""
         number = check_token(token)
         cursor.execute(self._admit, (resource, number))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import stat
 
 import msgspec
 
-from vez.engines.base import Engine, Kind
+from vez.engines.base import Kind
+from vez.engines.seam import AsyncEngine
+from vez.engines.urls import without_password
 from vez.errors import AlreadyHeld
 
 HELD = "VEZ_HELD"
@@ -19,11 +20,10 @@ class Outer(msgspec.Struct, frozen=True):
     """What an outer `vez run` claims to hold."""
 
     url: str
+    """Without passwords: the command and all that it starts can read it."""
     kind: Kind
     name: str
-    token: int
-    lifeline: int | None = None
-    """The descriptor on which the lock depends; what is started inside must inherit it."""
+    token: int | None
 
 
 def outer() -> list[Outer]:
@@ -35,30 +35,20 @@ def outer() -> list[Outer]:
         return []
 
 
-def with_mine(mine: Outer) -> str:
+def with_mine(url: str, kind: Kind, name: str, token: int | None) -> str:
     """The claims with one more, for the environment of a command."""
-    return msgspec.json.encode([*outer(), mine]).decode()
+    return msgspec.json.encode([*outer(), Outer(without_password(url), kind, name, token)]).decode()
 
 
-def lifelines() -> tuple[int, ...]:
-    """Descriptors of outer claims that are open in this process and are regular files."""
-    return tuple(held.lifeline for held in outer() if held.lifeline is not None and _is_file(held.lifeline))
-
-
-def _is_file(descriptor: int) -> bool:
-    try:
-        return descriptor > 2 and stat.S_ISREG(os.fstat(descriptor).st_mode)
-    except (OSError, OverflowError):
-        return False
-
-
-def refuse_outer(engine: Engine, kind: Kind, name: str, limit: int) -> None:
+async def refuse_outer(engine: AsyncEngine, kind: Kind, name: str, limit: int) -> None:
     """Raise `AlreadyHeld` if an outer `vez run` holds the name: it waits for us, and we would wait for it. A claim
     counts only if the engine confirms it."""
-    claims = {held.token for held in outer() if (held.url, held.kind, held.name) == (engine.url, kind, name)}
+    wanted = (without_password(engine.url), kind, name)
+    claims = {held.token for held in outer() if (held.url, held.kind, held.name) == wanted}
     if not claims:
         return
-    holders = [who for who in engine.inspect(name, kind).holders if who.token in claims and not who.lost]
+    seen = await engine.inspect(name, kind)
+    holders = [who for who in seen.holders if who.token in claims and not who.lost]
     if len(holders) >= limit:
         raise AlreadyHeld(
             f"{kind} {name!r} is held by the outer `vez run` (process {holders[0].pid}), which started this one",

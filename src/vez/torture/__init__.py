@@ -4,6 +4,7 @@ Each worker records what happens to it. The records become one trace, in the for
 same judges read it.
 """
 
-from vez.torture.campaign import Campaign, Outcome, Plan
+from vez.torture.campaign import Campaign
+from vez.torture.plan import Outcome, Plan
 
 __all__ = ["Campaign", "Outcome", "Plan"]

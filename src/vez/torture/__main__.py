@@ -1,4 +1,4 @@
-"""The nursery process: reads lines of WORKER SEED, forks a worker for each, answers with its process number.
+"""The nursery process: forks a worker, or a child for an errand, for each order that comes through standard input.
 
 python -m vez.torture FOLDER URL NAME SECONDS
 """
@@ -7,33 +7,58 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import sys
 import traceback
 from pathlib import Path
 
+import msgspec
+
 from vez.errors import VezError
+from vez.torture import wrongs
+from vez.torture.errands import run
+from vez.torture.nursery import LONGEST, Order
 from vez.torture.worker import work
 
 
 def main(folder: str, url: str, name: str, seconds: str) -> None:
-    """Fork a worker for each line."""
+    """Fork a child for each order."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for the workers, so the kernel must not keep zombies
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for line in sys.stdin:
-        worker, seed = line.split()
+    wrongs.prepare()
+    connection = socket.socket(fileno=os.dup(0))
+    while raw := connection.recv(LONGEST):
+        order = msgspec.json.decode(raw, type=Order)
+        held, let_go = os.pipe()
         pid = os.fork()
         if pid == 0:
-            try:
-                work(Path(folder), int(worker), seed, url, name, float(seconds))
-            except VezError as error:  # the campaign reports the rest
-                print(f"worker {worker}: {error}", file=sys.stderr, flush=True)
-                os._exit(1)
-            except BaseException:
-                traceback.print_exc()
-                os._exit(1)
-            os._exit(0)
-        sys.stdout.write(f"{pid}\n")
-        sys.stdout.flush()
+            os.close(let_go)
+            os.read(held, 1)  # not before it can be watched
+            os.close(held)
+            os._exit(_child(order, connection, Path(folder), url, name, float(seconds)))
+        if order.what == "work":
+            watched = os.pidfd_open(pid)
+            socket.send_fds(connection, [b"started"], [watched])
+            os.close(watched)
+        os.close(held)
+        os.close(let_go)
+
+
+def _child(order: Order, connection: socket.socket, folder: Path, url: str, name: str, seconds: float) -> int:
+    try:
+        if order.what == "work":
+            connection.close()
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+            work(folder, order.worker, order.seed, url, name, seconds)
+        else:
+            connection.send(msgspec.json.encode(run(order, folder, url, name)))
+    except VezError as error:  # the campaign reports the rest
+        print(f"worker {order.worker}: {error}", file=sys.stderr, flush=True)
+        return 1
+    except BaseException:
+        traceback.print_exc()
+        return 1
+    return 0
 
 
 if __name__ == "__main__":

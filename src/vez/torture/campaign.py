@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 import tempfile
@@ -12,95 +11,77 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Literal, get_args
-
-import msgspec
 
 from vez.core.trace import Trace
 from vez.engines.machine import refuse_unless_linux
+from vez.engines.urls import without_password
 from vez.errors import EngineUnavailable, Misuse
-from vez.properties.verdict import Status, Verdict
-from vez.torture import judges
+from vez.properties.verdict import Verdict
+from vez.torture import judges, speed, stays, throughput
+from vez.torture.controls import CALM, MOST_WORKERS, RELAY, WORK
+from vez.torture.crew import Crew
 from vez.torture.history import Fault, to_trace
-from vez.torture.nursery import Child, Nursery
+from vez.torture.plan import FAULTS, NOUNS, Outcome, Plan
 from vez.torture.record import Line, read_lines
+from vez.torture.stays import FRESH, KINDS, targets
+from vez.torture.strikes import Strikes
+from vez.torture.throughput import Slice
+from vez.torture.worker import needs_fresh
 
-FaultKind = Literal["kill", "pause", "fork", "interrupt"]
-FAULTS: tuple[FaultKind, ...] = get_args(FaultKind)
-NEEDED = ("fcntl.flock", "os.fork", "os.pidfd_open", "signal.pidfd_send_signal", "signal.SIGSTOP")
+NEEDED = ("fcntl.flock", "os.fork", "os.pidfd_open", "resource.prlimit", "signal.pidfd_send_signal", "signal.SIGSTOP",
+          "socket.send_fds")  # fmt: skip
 _PATIENCE = 20.0
 """Seconds after the last fault within which every worker must be granted once more."""
 _INTERRUPTED_PATIENCE = 3.0
 """Seconds that the workers get to finish their turn after Ctrl-C: a person is waiting."""
-
-
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What a campaign does."""
-
-    url: str
-    workers: int = 5
-    seconds: float = 5.0
-    entries: int = 3000
-    """The campaign ends early after so many grants: the time for judging grows with their square."""
-    seed: int = 0
-    faults: tuple[FaultKind, ...] = FAULTS
-    name: str = "torture"
-
-
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What happened, and the verdicts."""
-
-    plan: Plan
-    trace: Trace
-    verdicts: tuple[Verdict, ...]
-    entries: int
-    tokens: int
-    faults: dict[str, int]
-    takeover_ms: tuple[float, ...]
-    """Milliseconds from the kill of a holder to the next grant."""
-    interrupted: bool = False
-    """True if Ctrl-C ended it before its time."""
-
-    @property
-    def broken(self) -> tuple[Verdict, ...]:
-        """The verdicts of properties that are broken."""
-        return tuple(verdict for verdict in self.verdicts if verdict.status is Status.BROKEN)
+_ROUNDS = 3
+"""Pairs of slices in a calm phase."""
+_SHORTEST, _LONGEST = 0.06, 0.15
+"""Seconds of a slice, at least and at most."""
+STEADY = frozenset(("kill", "pause", "fork", "interrupt", "clock", "container"))
+"""Faults after which nobody waits for the disk."""
+_SETTLE = 0.02
+"""Seconds at the beginning of a slice in which the workers end what they were doing."""
 
 
 class Campaign:
     """One run of a plan."""
 
     def __init__(self, plan: Plan) -> None:
-        if not 2 <= plan.workers <= 64:
-            raise Misuse(f"a campaign has 2 to 64 workers, found {plan.workers}")
+        if not 2 <= plan.workers <= MOST_WORKERS:
+            raise Misuse(f"a campaign has 2 to {MOST_WORKERS} workers, found {plan.workers}")
         if unknown := [fault for fault in plan.faults if fault not in FAULTS]:
             raise Misuse(f"unknown fault {unknown[0]!r}", hint=f"known: {', '.join(FAULTS)}")
+        if not plan.kinds or (unknown_kinds := [kind for kind in plan.kinds if kind not in KINDS]):
+            found = repr(unknown_kinds[0]) if plan.kinds else "none"
+            raise Misuse(f"unknown kind of lock {found}", hint=f"known: {', '.join(KINDS)}")
         if plan.url.startswith("memory:"):
             raise Misuse("memory: is within one process, and torture needs many", hint="try vez torture --url file:")
         refuse_unless_linux("torture", NEEDED, hint="run it on Linux; memory: is tested by vez.testing.conformance")
         self.plan = plan
         self.chance = random.Random(plan.seed)
-        self.faults: list[Fault] = []
-        self._workers: dict[int, Child] = {}
-        self._paused: dict[int, float] = {}  # worker -> when it goes on
-        self._starts = 0
         self.interrupted = False
+        self.stalled: tuple[int, ...] = ()
+        self.slices: list[Slice] = []
+        self.calm: list[tuple[int, int]] = []
 
     def run(self, progress: Callable[[float, int], None] | None = None) -> Outcome:
         """Inject faults, stop, collect the records, judge them."""
         with tempfile.TemporaryDirectory(prefix="vez-torture-") as folder:
             self.folder = Path(folder)
-            if "fork" in self.plan.faults:
-                (self.folder / "forks").touch()
-            plan = self.plan
-            self._nursery = Nursery(self.folder, plan.url, plan.name, plan.seconds + 3 * _PATIENCE)
+            self.crew = Crew(self.plan, self.folder, self.chance, self.plan.seconds + 3 * _PATIENCE)
             with self._interruptible():
                 try:
+                    self.crew.open()
+                    self.targets = targets(self.plan.kinds, fresh=needs_fresh(self.crew.faults))
+                    self.strikes = Strikes(self.plan, self.crew, self.chance, self.targets)
                     for worker in range(1, self.plan.workers + 1):
-                        self._start(worker)
-                    self._wait_until(lambda: all(self._entries(w) for w in self._workers), "the first entries")
+                        self.crew.start(worker)
+                    self._wait_until(lambda: all(map(self.crew.entries, self.crew.workers)), "the first entries")
+                    self._calm_phase()
                     self._torment(progress)
                     self._heal()
+                    self._calm_phase()
                 finally:
                     self._stop()
             return self._judged()
@@ -124,89 +105,75 @@ class Campaign:
         finally:
             signal.signal(signal.SIGINT, before)
 
+    def _calm_phase(self) -> None:
+        """Some slices without faults, by which the speed is judged. With clocks as they are: nothing is undone."""
+        seconds = min(_LONGEST, max(_SHORTEST, self.plan.seconds / 20))
+        begun = time.monotonic_ns()
+        try:
+            for phase in (RELAY, CALM) * _ROUNDS:
+                if self.interrupted or self.stalled:
+                    return
+                if phase == RELAY:
+                    self.crew.relay.begin(self.crew.controls)
+                    self._wait_until(self.crew.controls.all_ready, "the beginning of a relay", fail=False)
+                else:
+                    self.crew.controls.next_phase(phase)
+                time.sleep(_SETTLE)
+                begin = time.monotonic_ns()
+                time.sleep(seconds)
+                self.slices.append(Slice(phase == RELAY, begin, time.monotonic_ns()))
+        finally:
+            self.crew.controls.next_phase(WORK)
+            self.calm.append((begun, time.monotonic_ns()))
+
     def _torment(self, progress: Callable[[float, int], None] | None) -> None:
-        begun = time.monotonic()
+        begun, before = time.monotonic(), sum(map(self.crew.entries, self.crew.workers))
         while (passed := time.monotonic() - begun) < self.plan.seconds and not self.interrupted:
             time.sleep(self.chance.uniform(0.005, 0.06))
-            self._continue(time.monotonic())
-            kinds = [kind for kind in self.plan.faults if kind != "fork"]  # workers fork by themselves
-            if kinds:
-                self._strike(self.chance.choice(kinds), self.chance.randint(1, self.plan.workers))
-            entries = sum(self._entries(worker) for worker in self._workers)
+            self.strikes.one()
+            entries = sum(map(self.crew.entries, self.crew.workers)) - before
             if progress is not None:
                 progress(passed / self.plan.seconds, entries)
             if entries >= self.plan.entries:
                 break
 
-    def _strike(self, kind: str, worker: int) -> None:
-        process = self._workers[worker]
-        if worker in self._paused:
-            if kind != "kill":
-                return
-            del self._paused[worker]
-        at = time.monotonic_ns()
-        if kind == "kill":
-            process.kill()
-            process.close()
-            self.faults.append(Fault(at, worker, "kill", time.monotonic_ns()))
-            self._start(worker)
-        elif kind == "pause":
-            process.signal(signal.SIGSTOP)
-            self._paused[worker] = time.monotonic() + self.chance.uniform(0.005, 0.15)
-            self.faults.append(Fault(at, worker, "pause"))
-        else:
-            process.signal(signal.SIGINT)
-            self.faults.append(Fault(at, worker, "interrupt"))
-
-    def _continue(self, now: float) -> None:
-        for worker, until in list(self._paused.items()):
-            if now >= until:
-                del self._paused[worker]
-                self.faults.append(Fault(time.monotonic_ns(), worker, "resume"))
-                self._workers[worker].signal(signal.SIGCONT)
-
     def _heal(self) -> None:
-        """Resume all workers; each must be granted once more."""
-        self._continue(float("inf"))
-        before = {worker: self._entries(worker) for worker in self._workers}
-        self._wait_until(
-            lambda: all(self._entries(w) > before[w] for w in self._workers), "an entry of each", fail=False
-        )
+        """Undo what lasts; each worker must be granted once more, also a name whose file it must open or make."""
+        self.strikes.undo(float("inf"))
+        before = {worker: self.crew.record_size(worker) for worker in self.crew.workers}
+        wanted = {target.suffix.startswith(FRESH) for target in self.targets}
 
-    def _start(self, worker: int) -> None:
-        self._starts += 1
-        seed = f"{self.plan.seed}-{worker}-{self._starts}"
-        self._workers[worker] = self._nursery.start(worker, seed)
+        def stalled() -> tuple[int, ...]:
+            return tuple(worker for worker in before if self.crew.granted_since(worker, before[worker]) != wanted)
+
+        self._wait_until(lambda: not stalled(), "an entry of each", fail=False)
+        if not self.interrupted:
+            self.stalled = stalled()
 
     def _stop(self) -> None:
         """Let every worker finish its turn, and kill those that do not within a limit."""
         (self.folder / "stop").touch()
         end = time.monotonic() + (_INTERRUPTED_PATIENCE if self.interrupted else _PATIENCE)
-        for process in self._workers.values():
+        for process in self.crew.workers.values():
             process.signal(signal.SIGCONT)
-        for worker, process in self._workers.items():
+        for worker, process in self.crew.workers.items():
             if not process.dead(max(0.1, end - time.monotonic())):
                 at = time.monotonic_ns()
                 process.kill()
-                self.faults.append(Fault(at, worker, "kill", time.monotonic_ns()))  # the judges must know of it
+                self.strikes.faults.append(Fault(at, worker, "kill", time.monotonic_ns()))  # the judges must know of it
             process.close()
-        self._nursery.close()
-
-    def _entries(self, worker: int) -> int:
-        """Number of grants, estimated from the size of the record, which is cheap and near enough."""
-        path = self.folder / f"{worker}.jsonl"
-        return os.stat(path).st_size // 230 if path.exists() else 0
+        self.crew.close()
 
     def _wait_until(self, condition: Callable[[], bool], what: str, *, fail: bool = True) -> None:
         end = time.monotonic() + _PATIENCE
         while not condition():
             if self.interrupted:
                 return
-            dead = [w for w, process in self._workers.items() if process.dead()]
+            dead = [w for w, process in self.crew.workers.items() if process.dead()]
             if fail and (dead or time.monotonic() > end):
                 who = f"worker {dead[0]} ended by itself" if dead else f"no {what} within {_PATIENCE:g} s"
                 raise EngineUnavailable(
-                    f"the workers made no progress on {self.plan.url}: {who}",
+                    f"the workers made no progress on {without_password(self.plan.url)}: {who}",
                     hint="the error of a worker is above; try vez run NAME -- true with the same --url",
                 )
             if time.monotonic() > end:
@@ -215,22 +182,67 @@ class Campaign:
 
     def _judged(self) -> Outcome:
         lines: list[Line] = []
-        for worker in range(1, self.plan.workers + 1):
+        for worker in range(self.plan.workers + 1):
             lines += read_lines(self.folder / f"{worker}.jsonl")
         lines.sort(key=lambda line: (line.at, line.worker))
         if self.interrupted and not any(line.what == "entered" for line in lines):
             raise KeyboardInterrupt  # before anything happened that could be judged
-        trace = to_trace(lines, self.faults, self.plan.workers, self.plan.url, self.plan.seed)
-        counts = {kind: sum(fault.kind == kind for fault in self.faults) for kind in ("kill", "pause", "interrupt")}
-        counts["fork"] = sum(line.what == "forked" for line in lines)
+        faults = self.strikes.faults
+        first = [line for line in lines if line.worker and line.name == self.targets[0].suffix and line.what != "bare"]
+        trace = to_trace(first, faults, self.plan.workers, without_password(self.plan.url), self.plan.seed)
         tokens = [line.token for line in lines if line.what == "entered"]
         return Outcome(
             plan=self.plan,
             trace=trace,
-            verdicts=judges.judge_all(trace, lines, self.faults),
+            verdicts=self._verdicts(trace, lines, first),
             entries=len(tokens),
             tokens=max(tokens, default=0) - min(tokens, default=0),
-            faults=counts,
-            takeover_ms=judges.takeovers(lines, self.faults),
+            faults=self._counts(lines),
+            takeover_ms=speed.takeovers(first, faults),
+            containers=self.crew.contained,
+            refused=sum(line.what == "failed" for line in lines),
+            skipped=self.crew.skipped,
             interrupted=self.interrupted,
         )
+
+    def _counts(self, lines: list[Line]) -> dict[str, int]:
+        """How often each fault happened."""
+        found = dict.fromkeys(("kill", "pause", "interrupt", *self.crew.faults), 0)
+        for fault in self.strikes.faults:
+            if fault.kind in found:
+                found[fault.kind] += 1
+        found |= {"break": len(self.strikes.breaks), "prune": self.strikes.pruned}
+        found["container"] = sum(count for kind, count in self.crew.contained.items() if kind != "clock")
+        found["fork"] = sum(line.what == "forked" for line in lines)
+        always = ("kill", "pause", "interrupt", "fork")
+        return {NOUNS.get(kind, kind): found[kind] for kind in FAULTS if kind in always or kind in self.crew.faults}
+
+    def _verdicts(self, trace: Trace, lines: list[Line], first: list[Line]) -> tuple[Verdict, ...]:
+        """A lock alone has the judges of mutual exclusion; of several names each is judged by its stays. After a break
+        a stay ends before its holder says so, which the judges of mutual exclusion do not know."""
+        faults, slack = self.strikes.faults, self._slack()
+        start = min([line.at for line in lines] + [fault.at for fault in faults], default=0)
+        whole = self.targets[0].kind == "lock" and "break" not in self.plan.faults
+        noisy = slack.and_noise(throughput.late_ms(lines, self.slices))
+        found = judges.judge_all(trace, first, faults, self.stalled, noisy, self.calm) if whole else ()
+        if not whole:
+            found = (judges.no_believer(lines, start), judges.progress(self.stalled))
+        found = (
+            *found,
+            throughput.judge(lines, faults, self.slices, slack, steady=STEADY.issuperset(self.crew.faults)),
+        )
+        if whole and len(self.targets) == 1 and "fsync" not in self.plan.faults:
+            return found
+        parts = []
+        for target in self.targets:
+            own = [line for line in lines if line.name == target.suffix]
+            breaks = [one for one in self.strikes.breaks if one.suffix == target.suffix]
+            parts.append(stays.judge(target, own, faults, breaks, start))
+        return (*found, *parts)
+
+    def _slack(self) -> speed.Slack:
+        if self.crew.lease_seconds:
+            return speed.leased(self.crew.lease_seconds)
+        if {"container", "clock"} & set(self.crew.faults):
+            return speed.FOREIGN
+        return speed.BLIND if "descriptors" in self.crew.faults else speed.NONE

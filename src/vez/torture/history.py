@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+
 import msgspec
 
 from vez.core.assumptions import Property
@@ -24,9 +26,12 @@ from vez.torture.record import Line
 
 PATIENCE_US = 10_000_000
 GUARANTEES = (
-    Property.EXCLUSION, Property.DEADLOCK_FREEDOM, Property.STARVATION_FREEDOM, Property.BOUNDED_WAITING,
-    Property.REQUEST_ORDER, Property.FENCED_EXCLUSION,
+    Property.EXCLUSION, Property.DEADLOCK_FREEDOM, Property.STARVATION_FREEDOM, Property.REQUEST_ORDER,
+    Property.FENCED_EXCLUSION,
 )  # fmt: skip
+
+
+ByWorker = dict[int, tuple[list[int], list[Line]]]
 
 
 class Fault(msgspec.Struct, frozen=True):
@@ -45,8 +50,11 @@ def to_trace(lines: list[Line], faults: list[Fault], workers: int, url: str, see
     for line in lines:
         at = (line.at - start) // 1000
         timed += [(line.at, place, event) for place, event in enumerate(_events(line, at))]
+    said = by_worker(lines)
     for fault in faults:
-        moment = fault.at if fault.kind != "kill" else _death(fault, lines)
+        if not fault.worker:
+            continue  # it struck all of them
+        moment = fault.at if fault.kind != "kill" else _death(fault, said)
         at = (moment - start) // 1000
         timed += [(moment, 9 + place, event) for place, event in enumerate(_of_fault(fault, at))]
     timed.sort(key=lambda item: (item[0], item[2].process, item[1]))
@@ -66,10 +74,25 @@ def to_trace(lines: list[Line], faults: list[Fault], workers: int, url: str, see
     return Trace(header, events)
 
 
-def _death(fault: Fault, lines: list[Line]) -> int:
+def by_worker(lines: list[Line]) -> ByWorker:
+    """The lines of each worker in order, and their times."""
+    said: dict[int, list[Line]] = {}
+    for line in lines:
+        said.setdefault(line.worker, []).append(line)
+    return {worker: ([line.at for line in own], own) for worker, own in said.items()}
+
+
+def last_before(said: ByWorker, worker: int, moment: int) -> Line | None:
+    """The last line of a worker until that moment."""
+    times, own = said.get(worker, ([], []))
+    place = bisect_right(times, moment)
+    return own[place - 1] if place else None
+
+
+def _death(fault: Fault, said: ByWorker) -> int:
     """When a killed worker died: not before its last line, and not after it was seen to have ended."""
-    last = max((x.at for x in lines if x.worker == fault.worker and x.at <= fault.done), default=fault.at)
-    return max(fault.at, last)
+    last = last_before(said, fault.worker, fault.done)
+    return fault.at if last is None else max(fault.at, last.at)
 
 
 def _events(line: Line, at: int) -> tuple[AnyEvent, ...]:
@@ -83,8 +106,10 @@ def _events(line: Line, at: int) -> tuple[AnyEvent, ...]:
             return (Wrote(at, who, token=line.token, accepted=line.accepted),)
         case "left":
             return (Left(at, who),)
-        case "interrupted" | "refused":  # the request ended without being granted
+        case "interrupted" | "refused" | "failed":  # the request ended without being granted
             return (Noted(at, who, text=line.what), Crashed(at, who), Recovered(at, who))
+        case "bare" | "synced":
+            return ()
         case "queued":
             return (Noted(at, who, text="in the queue"),)
         case _:
@@ -99,5 +124,7 @@ def _of_fault(fault: Fault, at: int) -> tuple[AnyEvent, ...]:
             return (Paused(at, fault.worker),)
         case "resume":
             return (Resumed(at, fault.worker),)
-        case _:
+        case "interrupt":
             return (Noted(at, fault.worker, text="SIGINT"),)
+        case _:
+            return (Noted(at, fault.worker, text=fault.kind),)

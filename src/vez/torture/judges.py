@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import msgspec
@@ -10,21 +11,33 @@ from vez.core.assumptions import Property
 from vez.core.trace import Trace
 from vez.properties import History, Verdict, judge
 from vez.properties.verdict import Span, Status, broken, holds
+from vez.torture import speed
 from vez.torture.history import Fault
 from vez.torture.record import Line
+from vez.words import said
 
 SHARED = (
-    Property.EXCLUSION, Property.DEADLOCK_FREEDOM, Property.STARVATION_FREEDOM, Property.BOUNDED_WAITING,
-    Property.FENCED_EXCLUSION,
+    Property.EXCLUSION, Property.DEADLOCK_FREEDOM, Property.STARVATION_FREEDOM, Property.FENCED_EXCLUSION,
 )  # fmt: skip
 
 
-def judge_all(trace: Trace, lines: list[Line], faults: list[Fault]) -> tuple[Verdict, ...]:
-    """All verdicts on a run."""
+def judge_all(
+    trace: Trace, lines: list[Line], faults: list[Fault], stalled: tuple[int, ...] = (),
+    slack: speed.Slack = speed.NONE, calm: Sequence[tuple[int, int]] = (),
+) -> tuple[Verdict, ...]:  # fmt: skip
+    """All verdicts on a run; `stalled` are the workers that were not granted any more after the last fault, and `calm`
+    the phases without faults."""
     start = min([line.at for line in lines] + [fault.at for fault in faults], default=0)
     shared = judge(History(trace), only=map(str, SHARED))
     return (*shared, request_order(lines, start), tokens_increase(lines, start), no_lost_update(lines, start),
-            no_believer(lines, start))  # fmt: skip
+            no_believer(lines, start), *speed.judge(lines, faults, slack, calm), progress(stalled))  # fmt: skip
+
+
+def progress(stalled: tuple[int, ...]) -> Verdict:
+    """After the last fault every worker is granted once more."""
+    if stalled:
+        return broken("progress", said("stalled", workers=", ".join(map(str, stalled))))
+    return holds("progress", said("all_went_on"))
 
 
 class _Request(msgspec.Struct):
@@ -49,26 +62,34 @@ def _requests(lines: list[Line]) -> list[_Request]:
 
 
 def request_order(lines: list[Line], start: int) -> Verdict:
-    """A request that was in the queue before another was made is granted before it, if it is granted at all."""
-    requests = _requests(lines)
-    first = [request for request in requests if request.queued is not None and request.entered is not None]
-    for earlier in first:
-        for later in requests:
-            if (
-                later.entered is not None
-                and earlier.queued is not None
-                and earlier.entered is not None
-                and later.wanted > earlier.queued
-                and later.entered < earlier.entered
-            ):
-                span = Span(earlier.worker, _us(earlier.wanted, start), _us(earlier.entered, start))
+    """A request that was in the queue before another was made is granted before it, if it is granted at all.
+
+    This is `bounded_waiting` with a bound of 0, counted from the place in the queue.
+    """
+    granted = sorted(
+        ((request.entered, request) for request in _requests(lines) if request.entered is not None),
+        key=lambda pair: pair[0],
+    )
+    newest: _Request | None = None  # of those granted so far, the one that was made last
+    queued = 0
+    for entered, request in granted:
+        if request.queued is not None:
+            queued += 1
+            if newest is not None and newest.wanted > request.queued:
                 return broken(
                     Property.REQUEST_ORDER,
-                    f"worker {earlier.worker} was in the queue at {_ms(earlier.queued, start)} ms, worker "
-                    f"{later.worker} asked at {_ms(later.wanted, start)} ms and was granted first",
-                    spans=(span,),
+                    said(
+                        "granted_first",
+                        worker=request.worker,
+                        queued=_ms(request.queued, start),
+                        other=newest.worker,
+                        asked=_ms(newest.wanted, start),
+                    ),
+                    spans=(Span(request.worker, _us(request.wanted, start), _us(entered, start)),),
                 )
-    return holds(Property.REQUEST_ORDER, f"{len(first)} requests were queued, and none was overtaken")
+        if newest is None or request.wanted > newest.wanted:
+            newest = request
+    return holds(Property.REQUEST_ORDER, said("none_overtaken", count=queued))
 
 
 def tokens_increase(lines: list[Line], start: int) -> Verdict:
@@ -78,11 +99,16 @@ def tokens_increase(lines: list[Line], start: int) -> Verdict:
         if other.token <= one.token:
             return broken(
                 "tokens_increase",
-                f"worker {other.worker} entered at {_ms(other.at, start)} ms with token {other.token}, after token "
-                f"{one.token}",
+                said(
+                    "token_not_higher",
+                    worker=other.worker,
+                    at=_ms(other.at, start),
+                    token=other.token,
+                    before=one.token,
+                ),
                 spans=(Span(other.worker, _us(one.at, start), _us(other.at, start)),),
             )
-    return holds("tokens_increase", f"{len(entries)} tokens, each above the one before")
+    return holds("tokens_increase", said("tokens_rise", count=len(entries)))
 
 
 def no_lost_update(lines: list[Line], start: int) -> Verdict:
@@ -101,13 +127,13 @@ def no_lost_update(lines: list[Line], start: int) -> Verdict:
             if not value < line.value <= value + 1 + possible:
                 return broken(
                     "no_lost_update",
-                    f"worker {line.worker} wrote {line.value} at {_ms(line.at, start)} ms, after {value}",
+                    said("update_lost", worker=line.worker, value=line.value, at=_ms(line.at, start), before=value),
                     spans=(Span(line.worker, _us(line.at, start) - 1000, _us(line.at, start)),),
                 )
             value = line.value
         elif line.what == "left":
             inside.pop(line.worker, None)
-    return holds("no_lost_update", f"{writes} writes, each one above the one before")
+    return holds("no_lost_update", said("updates_kept", count=writes))
 
 
 def no_believer(lines: list[Line], start: int) -> Verdict:
@@ -117,28 +143,9 @@ def no_believer(lines: list[Line], start: int) -> Verdict:
         if line.what == "believer":
             return broken(
                 "fork_safe",
-                f"a child of worker {line.worker} believed that it held the lock at {_ms(line.at, start)} ms",
+                said("believer", worker=line.worker, at=_ms(line.at, start)),
             )
-    return holds("fork_safe", f"{forks} forked children, none of which believed that it held the lock")
-
-
-def takeovers(lines: list[Line], faults: list[Fault]) -> tuple[float, ...]:
-    """Milliseconds from the kill of a holder to the next grant, where somebody was waiting already."""
-    delays = []
-    born: dict[int, int] = {}  # when the current process of a worker was started
-    for fault in faults:
-        if fault.kind != "kill":
-            continue
-        since, born[fault.worker] = born.get(fault.worker, 0), fault.done
-        mine = [x for x in lines if x.worker == fault.worker and since < x.at <= fault.done]
-        if not mine or mine[-1].what not in ("entered", "wrote", "forked"):
-            continue
-        nxt = next((x for x in lines if x.what == "entered" and x.at > mine[-1].at), None)
-        if nxt is not None:
-            wanted = max(x.at for x in lines if x.worker == nxt.worker and x.what == "wanted" and x.at < nxt.at)
-            if wanted < fault.at:
-                delays.append((nxt.at - fault.at) / 1e6)
-    return tuple(delays)
+    return holds("fork_safe", said("no_believers", count=forks))
 
 
 def statuses(verdicts: tuple[Verdict, ...]) -> dict[str, Status]:

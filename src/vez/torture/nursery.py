@@ -1,7 +1,6 @@
 """Nursery: a process that has everything imported and forks workers on demand, so that each starts in a millisecond.
 
-`python -m vez.torture FOLDER URL NAME SECONDS` is the other side: it reads lines of WORKER SEED and answers each with
-the number of the process.
+There is one for the usual workers, and one in each kind of container. `python -m vez.torture` is the other side.
 """
 
 from __future__ import annotations
@@ -10,22 +9,54 @@ import contextlib
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-from vez.engines import open_engine
+import msgspec
+
 from vez.errors import EngineUnavailable
 
 _PATIENCE = 20.0
+LONGEST = 1 << 16
+"""No message between the campaign and a nursery is longer, in bytes."""
+
+
+class Order(msgspec.Struct, frozen=True):
+    """What a nursery is to do: start a worker, or run an errand in a child of its own."""
+
+    what: str
+    worker: int = 0
+    seed: str = ""
+    suffix: str = ""
+    """Of the name that is broken, or of those that are pruned."""
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """How an errand ended."""
+
+    tokens: tuple[int, ...] = ()
+    """Taken by a break."""
+    recorded: bool = True
+    """True if the engine shows a record of that break afterwards."""
+    count: int = 0
+    """Files that were pruned."""
+    error: str = ""
 
 
 class Child:
     """A worker process that is not our own child: watched through a pidfd."""
 
-    def __init__(self, pid: int) -> None:
-        self.pid = pid
-        self._descriptor = os.pidfd_open(pid)
+    def __init__(self, descriptor: int, container: str) -> None:
+        self._descriptor, self.container = descriptor, container
+
+    @property
+    def pid(self) -> int:
+        """Its number, as we see it; 0 or less if it has ended."""
+        lines = Path(f"/proc/self/fdinfo/{self._descriptor}").read_text().splitlines()
+        return next(int(line.split()[1]) for line in lines if line.startswith("Pid:"))
 
     def signal(self, number: int) -> None:
         """Send a signal to this process, never to another that got its number."""
@@ -49,26 +80,61 @@ class Child:
 class Nursery:
     """The nursery process, seen from the campaign."""
 
-    def __init__(self, folder: Path, url: str, name: str, seconds: float) -> None:
-        open_engine(url).close()  # a wrong URL should fail here, not in many workers
-        command = [sys.executable, "-m", "vez.torture", str(folder), url, name, str(seconds)]
-        self._process = subprocess.Popen(  # noqa: S603
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1
-        )
+    def __init__(self, folder: Path, url: str, name: str, seconds: float, before: Sequence[str] = (),
+                 container: str = "") -> None:  # fmt: skip
+        self.container = container
+        self._connection, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._connection.settimeout(_PATIENCE)
+        command = [*before, sys.executable, "-m", "vez.torture", str(folder), url, name, str(seconds)]
+        with theirs:  # in a group of its own: Ctrl-C is for the campaign, which then ends its workers
+            self._process = subprocess.Popen(  # noqa: S603
+                command, stdin=theirs.fileno(), stdout=subprocess.DEVNULL, process_group=0
+            )
+
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
 
     def start(self, worker: int, seed: str) -> Child:
         """Start a worker process."""
-        if self._process.stdin is None or self._process.stdout is None:
-            raise EngineUnavailable("the nursery has no pipes")
-        self._process.stdin.write(f"{worker} {seed}\n")
-        answer = self._process.stdout.readline().strip()
-        if not answer.isdigit():
-            raise EngineUnavailable(f"the nursery of workers ended with {self._process.wait(_PATIENCE)}")
-        return Child(int(answer))
+        self._send(Order("work", worker, seed))
+        try:
+            answer, descriptors, _, _ = socket.recv_fds(self._connection, LONGEST, 1)
+        except TimeoutError:
+            answer, descriptors = b"", []
+        if not answer or not descriptors:
+            raise self._ended()
+        return Child(descriptors[0], self.container)
+
+    def errand(self, what: str, suffix: str = "") -> Answer:
+        """Let a child of the nursery do something, and wait for it."""
+        self._send(Order(what, suffix=suffix))
+        try:
+            answer = self._connection.recv(LONGEST)
+        except TimeoutError:
+            answer = b""
+        if not answer:
+            raise self._ended()
+        return msgspec.json.decode(answer, type=Answer)
+
+    def _send(self, order: Order) -> None:
+        try:
+            self._connection.send(msgspec.json.encode(order))
+        except OSError as error:
+            raise self._ended() from error
+
+    def _ended(self) -> EngineUnavailable:
+        code = self._process.poll()
+        where = f" in a container with its own {self.container}" if self.container else ""
+        what = "does not answer" if code is None else f"ended with {code}"
+        return EngineUnavailable(f"the nursery of workers{where} {what}")
 
     def close(self) -> None:
         """End the nursery process."""
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
-                stream.close()
-        self._process.wait(_PATIENCE)
+        self._connection.close()
+        try:
+            self._process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()

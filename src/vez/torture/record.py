@@ -15,7 +15,14 @@ from typing import Literal
 
 import msgspec
 
-What = Literal["wanted", "queued", "entered", "wrote", "left", "interrupted", "forked", "believer", "refused"]
+from vez.torture.controls import monotonic_offset
+
+What = Literal[
+    "wanted", "queued", "entered", "wrote", "left", "interrupted", "forked", "believer", "refused", "lost", "failed",
+    "bare", "synced",
+]  # fmt: skip
+"""`failed`: the engine could not, because of a fault. `bare`: a turn without the engine. `synced`: all tokens of the
+name below this one are on disk."""
 
 
 class Line(msgspec.Struct, omit_defaults=True):
@@ -27,26 +34,34 @@ class Line(msgspec.Struct, omit_defaults=True):
     token: int = 0
     value: int = 0
     accepted: bool = True
+    name: str = ""
+    """What the name of the lock ends with, if there are several."""
+    shared: bool = False
 
 
 class Recorder:
     """Writes the lines of one worker."""
 
-    def __init__(self, path: Path, worker: int) -> None:
+    def __init__(self, path: Path, worker: int, origin: int | None = None) -> None:
+        """`origin` is the offset of the clock that the times are of, if this process may be in a time namespace."""
         self.worker = worker
+        self._ahead = 0 if origin is None else monotonic_offset() - origin
+        self.name = ""
         self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
 
-    def say(self, what: What, *, token: int = 0, value: int = 0, accepted: bool = True) -> None:
+    def say(self, what: What, *, token: int = 0, value: int = 0, accepted: bool = True, shared: bool = False) -> None:
         """Write one line."""
-        line = Line(time.monotonic_ns(), self.worker, what, token, value, accepted)
+        line = Line(time.monotonic_ns() - self._ahead, self.worker, what, token, value, accepted, self.name, shared)
         os.write(self._file, msgspec.json.encode(line) + b"\n")
 
 
-def read_lines(path: Path) -> list[Line]:
-    """All complete lines of a record; a kill may have cut the last."""
+def read_lines(path: Path, begin: int = 0) -> list[Line]:
+    """All complete lines of a record, from the end of a line on; a kill may have cut the last."""
     if not path.exists():
         return []
-    return [msgspec.json.decode(raw, type=Line) for raw in path.read_bytes().split(b"\n")[:-1]]
+    with path.open("rb") as record:
+        record.seek(begin)
+        return [msgspec.json.decode(raw, type=Line) for raw in record.read().split(b"\n")[:-1]]
 
 
 class Register:
@@ -61,15 +76,21 @@ class Register:
         """The number."""
         return self._both()[0]
 
-    def write(self, value: int, token: int) -> bool:
-        """Write the number; False if the token is stale."""
+    def admit(self, token: int) -> int:
+        """The number; from now on writes with a lower token are refused."""
+        self.write(None, token)
+        return self.read()
+
+    def write(self, value: int | None, token: int) -> bool:
+        """Write the number, or with None the token alone; False if the token is stale."""
         from fcntl import LOCK_EX, LOCK_UN, flock
 
         flock(self._file, LOCK_EX)
         try:
-            if token < self._both()[1]:
+            before, newest = self._both()
+            if token < newest:
                 return False
-            os.pwrite(self._file, self._cell.pack(value, token), 0)
+            os.pwrite(self._file, self._cell.pack(before if value is None else value, token), 0)
             return True
         finally:
             flock(self._file, LOCK_UN)

@@ -1,33 +1,48 @@
 """Bells: how a waiter is woken. A ring is a hint and may be lost; the byte locks decide.
 
 A bell is a datagram socket in the kernel's abstract namespace: it leaves no file behind, and vanishes with its process.
-Any process of the machine can ring it; a false ring only makes a waiter check again.
+Everybody on the machine can see its address. So a ring carries a secret, which is in the slot of the waiter, where only
+those can read it who take part; the kernel drops all others at once, so that nobody else can wake us or fill the queue.
 """
 
 from __future__ import annotations
 
 import contextlib
+import ctypes
+import errno
 import os
 import select
 import struct
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
+from socket import SOL_SOCKET, socket
 
 from vez.engines import handles
+from vez.errors import EngineUnavailable
 
-_TICKET = struct.Struct("<Q")
+_RING = struct.Struct("<8sQ")  # the number of the bell, whose second half is secret, and a ticket
 _ADDRESS = b"\0vez-"
+_PUBLIC = 4
+"""Bytes of a bell's number that are its address."""
+_MOST_AT_ONCE = 64
+"""Most rings that are read before others get their turn in the event loop."""
+_ATTACH_FILTER = 26  # SO_ATTACH_FILTER of socket(7)
 POLL_MS = 5
 """Milliseconds for which a thread sleeps on its bell alone, which is the shortest sleep, before it also watches for the
 end of processes. So the end of a process is noticed at most this much later."""
 QUEUE_LENGTH = 10
 """Rings that the kernel keeps for a bell (net.unix.max_dgram_qlen); further ones are lost."""
 _WATCHED = 64
-"""Most processes whose end a thread or event loop watches at once; each needs a descriptor."""
+"""Most processes whose end a thread or event loop watches at once; each needs a descriptor, so they are fewer if the
+process may open few."""
 
 
 _NOBODY: frozenset[int] = frozenset()
+
+
+def _most_watched() -> int:
+    return min(_WATCHED, handles.allowed() // 16)
 
 
 class _Closing:
@@ -49,12 +64,11 @@ class Bell(_Closing):
 
     def __init__(self) -> None:
         self.generation = handles.generation
-        self.socket = handles.open_socket()
-        while True:
-            self.number = os.urandom(8)
-            with contextlib.suppress(OSError):
-                self.socket.bind(_ADDRESS + self.number)
-                break
+        try:
+            self.socket = handles.open_socket()
+            self.number = _bound(self.socket)
+        except OSError as error:
+            raise no_bell(error) from error
         self.poller = select.poll()
         self.poller.register(self.socket, select.POLLIN)
         # A ring was noticed and is still in the socket. It is read before the next sleep, not while a waiter waits for
@@ -69,23 +83,54 @@ class Bell(_Closing):
         """Read the oldest ring. If there is another, the next sleep ends at once."""
         self.pending = False
         with contextlib.suppress(OSError):
-            self.socket.recv(16)
+            self.socket.recv(_RING.size)
 
     def heard(self) -> list[int]:
         """Read all rings; the tickets for which they were meant."""
         tickets = []
-        try:
-            while True:
-                raw = self.socket.recv(16)
-                if len(raw) == _TICKET.size:
-                    tickets.append(_TICKET.unpack(raw)[0])
-        except OSError:
-            return tickets
+        with contextlib.suppress(OSError):
+            for _ in range(_MOST_AT_ONCE):
+                raw = self.socket.recv(_RING.size)
+                if len(raw) == _RING.size:
+                    tickets.append(_RING.unpack(raw)[1])
+        return tickets
 
     def close(self) -> None:
         """Close the socket."""
         if self.generation == handles.generation:
             handles.close_socket(self.socket)
+
+
+def no_bell(error: OSError) -> EngineUnavailable:
+    """The error for a thread or a loop that has nothing to sleep on."""
+    return EngineUnavailable(f"cannot wait for a turn: {error.strerror}", hint=handles.hint_for(error))
+
+
+def _bound(bell: socket) -> bytes:
+    """The number of a bell, which is bound to its public half."""
+    while True:
+        number = os.urandom(8)
+        with contextlib.suppress(OSError):  # a sandbox may forbid it
+            _admit(bell, number[_PUBLIC:])
+        try:
+            bell.bind(_ADDRESS + number[:_PUBLIC])
+            return number
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise
+
+
+def _admit(bell: socket, secret: bytes) -> None:
+    """Let the kernel drop all datagrams without the secret behind the public half: a filter of four instructions."""
+    value = int.from_bytes(secret, "big")
+    steps = (
+        (0x20, 0, 0, _PUBLIC),
+        (0x15, 0, 1, value),
+        (0x06, 0, 0, 0xFFFF),
+        (0x06, 0, 0, 0),
+    )  # load, compare, keep, drop
+    program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
+    bell.setsockopt(SOL_SOCKET, _ATTACH_FILTER, struct.pack("HP", len(steps), ctypes.addressof(program)))
 
 
 class Ringer:
@@ -98,7 +143,7 @@ class Ringer:
     def ring(self, number: bytes, ticket: int) -> None:
         """Ring the bell with this number for a ticket. A bell that is full or gone is ignored: rings are hints."""
         try:
-            self.socket.sendto(_TICKET.pack(ticket), _ADDRESS + number)
+            self.socket.sendto(_RING.pack(number, ticket), _ADDRESS + number[:_PUBLIC])
         except OSError:
             return
 
@@ -134,7 +179,7 @@ class Watch(_Closing):
         except OSError:
             return None
         self._known[process] = made
-        if len(self._known) > _WATCHED:
+        if len(self._known) > _most_watched():
             handles.close_handle(self._known.popitem(last=False)[1])
         return made
 
@@ -159,7 +204,11 @@ class Ear(threading.local):
     def open(self) -> Bell:
         """This thread's bell; a forked child gets its own."""
         if self.generation != handles.generation:
-            bell, sleep = Bell(), _Sleep()
+            bell = Bell()
+            try:
+                sleep = _Sleep()
+            except OSError as error:
+                raise no_bell(error) from error
             sleep.epoll.register(bell.fileno(), select.EPOLLIN)
             self.bell, self._number, self._sleep = bell, bell.fileno(), sleep
             self.generation = handles.generation  # last: an interrupt may have come before
@@ -192,7 +241,7 @@ class Ear(threading.local):
             return False
         self._sleep.known[process] = descriptor
         self._sleep.epoll.register(descriptor, select.EPOLLIN)
-        if len(self._sleep.known) > _WATCHED:
+        if len(self._sleep.known) > _most_watched():
             self._forget(next(iter(self._sleep.known)))
         return True
 

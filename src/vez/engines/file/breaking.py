@@ -23,20 +23,21 @@ from vez.engines.file.doorway import doorway
 from vez.engines.file.layout import BROKEN, BROKEN_AT, HELD, LEADER, LEADER_AT, OBSERVING, REVOKED_AT, WAITING, store
 from vez.engines.file.leadership import depose, leads
 from vez.engines.file.mapped_file import Gone
-from vez.engines.file.slots import Slot, ended
+from vez.engines.file.mark import file_mode
+from vez.engines.file.slots import Slot
 from vez.engines.file.ticket_file import TicketFile
 from vez.engines.local import give_grace
 from vez.engines.machine import host_name
 from vez.errors import EngineUnavailable
 
 if TYPE_CHECKING:
-    from vez.engines.file.engine import FileEngine
+    from vez.engines.file.core import FileCore
 
 RECORDS = "breaks.jsonl"
 _MAX_BYTES = 1 << 20
 
 
-def break_lock(engine: FileEngine, name: str, reason: str, kind: Kind) -> Break | None:
+def break_lock(engine: FileCore, name: str, reason: str, kind: Kind) -> Break | None:
     """Take a name from its holders; the record, or None if nobody holds it."""
     if not engine.exists(kind, name):
         return None
@@ -68,7 +69,7 @@ def _tokens(file: TicketFile, kind: Kind, holders: list[Slot]) -> tuple[int, ...
 
 
 def _revoke(
-    engine: FileEngine, file: TicketFile, handle: int, reason: str, kind: Kind
+    engine: FileCore, file: TicketFile, handle: int, reason: str, kind: Kind
 ) -> tuple[list[Slot], Break | None]:
     """Record the break, then tell the holders: from now on `check` raises. There must be no break without a record."""
     with doorway(handle, file.where):
@@ -101,9 +102,9 @@ def _entitled(living: list[Slot], limit: int) -> list[Slot]:
 
 
 def _wait_for(file: TicketFile, handle: int, holders: list[Slot]) -> None:
-    """Wait for the grace of the holders, except those that have ended and whose byte only a child keeps locked."""
+    """Wait for the grace of the holders. If `vez run` was killed, its keeper needs the grace to end the command."""
     grace = max(slot.grace_ms for slot in holders)
-    give_grace(grace, lambda: not any(alive(handle, slot.ticket) and not ended(slot) for slot in holders))
+    give_grace(grace, lambda: not any(alive(handle, slot.ticket) for slot in holders))
 
 
 def _void(file: TicketFile, handle: int, below: int) -> None:
@@ -113,7 +114,7 @@ def _void(file: TicketFile, handle: int, below: int) -> None:
         store(file.map, BROKEN_AT, BROKEN.pack(max(broken, below)))
 
 
-def _write(engine: FileEngine, record: Break) -> None:
+def _write(engine: FileCore, record: Break) -> None:
     try:
         _append(engine, record)
     except OSError as error:
@@ -129,27 +130,40 @@ def _refuse_irregular(handle: int) -> None:
         raise OSError(errno.EINVAL, "it is not a regular file")
 
 
-def _append(engine: FileEngine, record: Break) -> None:
-    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+def _open_records(engine: FileCore, flags: int) -> int:
     handle = handles.open_handle(RECORDS, flags, directory=engine.directory)
+    if os.fstat(handle).st_uid == os.geteuid():
+        os.fchmod(handle, file_mode(engine.directory))  # whatever the umask says
+    return handle
+
+
+def _append(engine: FileCore, record: Break) -> None:
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+    handle = _open_records(engine, flags)
     try:
         _refuse_irregular(handle)
-        if os.fstat(handle).st_size > _MAX_BYTES:
+        size = os.fstat(handle).st_size
+        if size > _MAX_BYTES:
             os.rename(RECORDS, RECORDS + ".old", src_dir_fd=engine.directory, dst_dir_fd=engine.directory)
             handles.close_handle(handle)
-            handle = handles.open_handle(RECORDS, flags, directory=engine.directory)
-        os.write(handle, msgspec.json.encode(record) + b"\n")
+            handle = _open_records(engine, flags)
+            size = 0
+        line = msgspec.json.encode(record) + b"\n"
+        if size and os.pread(handle, 1, size - 1) != b"\n":  # a line that was cut short must not spoil this one
+            line = b"\n" + line
+        if os.write(handle, line) < len(line):
+            raise OSError(errno.ENOSPC, "it was written in part only")
         os.fsync(handle)
     finally:
         handles.close_handle(handle)
 
 
-def records(engine: FileEngine) -> list[Break]:
+def records(engine: FileCore) -> list[Break]:
     """All recorded forced releases, the oldest first; a line that a crash cut short is skipped."""
     return [record for name in (RECORDS + ".old", RECORDS) for record in _read(engine, name)]
 
 
-def _read(engine: FileEngine, name: str) -> list[Break]:
+def _read(engine: FileCore, name: str) -> list[Break]:
     try:
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
         handle = handles.open_handle(name, flags, directory=engine.directory)

@@ -12,6 +12,8 @@ from os import SEEK_SET
 
 FLOCK = struct.Struct("hhqqi0q")  # struct flock of 64-bit Linux
 pack_flock = FLOCK.pack
+HIGHEST = 1 << 62
+"""Tickets are lower: byte locks are addressed by signed numbers of 64 bits."""
 UNLOCK_ALL = FLOCK.pack(F_UNLCK, SEEK_SET, 0, 0, 0)
 
 
@@ -29,7 +31,7 @@ def conflict(handle: int, low: int, high: int, mode: int) -> int | None:
 
 def alive(handle: int, ticket: int) -> bool:
     """True if another open file description has locked the byte of this ticket."""
-    return conflict(handle, ticket, ticket + 1, F_WRLCK) == ticket
+    return ticket < HIGHEST and conflict(handle, ticket, ticket + 1, F_WRLCK) == ticket
 
 
 def highest_below(handle: int, low: int, ticket: int) -> int | None:

@@ -6,16 +6,18 @@ from collections.abc import Sequence
 from fcntl import LOCK_UN, flock
 from typing import TYPE_CHECKING
 
+from vez.engines import handles, queueing
 from vez.engines.base import Leader, Place
 from vez.engines.file.bell import Bell, Ear
 from vez.engines.file.byte_locks import alive
 from vez.engines.file.doorway import doorway, enter
 from vez.engines.file.holding import FileHolding
-from vez.engines.file.layout import HELD, LEADER, LEADER_AT, LEAVING, OBSERVING, STATE_IN_SLOT, WAITING
+from vez.engines.file.layout import HELD, LEADER, LEADER_AT, LEAVING, NETWORK, OBSERVING, STATE_IN_SLOT, WAITING
 from vez.engines.file.leadership import elect_if_vacant, inaugurate, leader_now, leads, ring_all
 from vez.engines.file.slots import Slot, contestant, label_of
-from vez.engines.file.waiter import HEAD_POLL, Waiter
-from vez.errors import Misuse, OwnershipLost
+from vez.engines.file.waiter import FOREIGN_POLL, HEAD_POLL, Waiter
+from vez.engines.wording import no_candidate, not_leading
+from vez.errors import OwnershipLost
 
 if TYPE_CHECKING:
     from vez.engines.file.ears import LoopEar
@@ -26,6 +28,7 @@ class Candidate(Waiter, FileHolding):
 
     observing = False
     ticket = 0
+    transferred = False
 
     def enlist(self, bell: Bell | None, wait: Ear | LoopEar | None) -> bool:
         """Stand for election, inside the doorway. False, and nothing done, if there is a leader and `wait` is None."""
@@ -82,26 +85,39 @@ class Candidate(Waiter, FileHolding):
         slot = self._leader_slot()
         if slot is None:
             return [], HEAD_POLL
-        return [pid for pid in (slot.pid,) if pid not in self.ended], HEAD_POLL
+        longest = HEAD_POLL if slot.network == NETWORK else FOREIGN_POLL
+        return [pid for pid in (slot.pid,) if pid not in self.ended], longest
 
     def place(self) -> Place:
         """Our position: behind the leader and all heavier or earlier candidates."""
         me = (-self.request.weight, self.ticket)
         self.file.refuse_truncated(self.handle)
+        self.file.refresh(self.handle)  # heavier ones may have come later
         leader, term = LEADER.unpack_from(self.file.map, LEADER_AT)
         slots = [s for _, s in self.file.living(self.handle) if s.state in (WAITING, HELD)]
         before = [s for s in slots if leads(s, leader) or (-s.weight, s.ticket) < me]
         inside = [s for s in slots if leads(s, leader)]
-        return Place(len(before), None, contestant(inside[0], term=term) if inside else None)
+        return queueing.place(len(before), contestant(inside[0], term=term) if inside else None, None)
 
-    def why_lost(self) -> str | None:
-        """Reason of the loss, or None while we lead. Never blocks."""
-        if (why := super().why_lost()) is not None:
+    def _find_loss(self) -> str | None:
+        if (why := super()._find_loss()) is not None:
             return why
         leader = LEADER.unpack_from(self.file.map, LEADER_AT)
         if leader != (self.ticket, self.token):
             return "another was elected" if leader[0] else "it was deposed"
         return None
+
+    def loss(self) -> str | None:
+        """Reason of the loss, or None. A transfer is not a loss either."""
+        return None if self.transferred else super().loss()
+
+    def release(self) -> None:
+        """Resign, or leave the queue. Only the entry of the leader tells whether another was elected."""
+        if self.inside and self.generation == handles.generation:
+            with handles.gate:  # another thread may release it at this moment
+                if self.state == HELD and self.lost is None:
+                    self.lost = self._find_loss()
+        super().release()
 
     def ring_number(self) -> int:
         """The ticket: rings do not carry the term."""
@@ -114,13 +130,15 @@ class Candidate(Waiter, FileHolding):
 
     def transfer(self, to: str) -> int:
         """Make the candidate with this label leader; its term."""
-        file = self.file
         self._refuse_transfer()
-        if self.ear is None:
-            with doorway(self.handle, file.where):
-                return self._transfer(to)
+        with doorway(self.handle, self.file.where):
+            return self._transfer(to)
+
+    def transfer_at_once(self, to: str) -> int:
+        """`transfer` without blocking; `BlockingIOError` while the doorway is busy."""
+        self._refuse_transfer()
         try:
-            enter(self.handle, 0)  # an event loop must not block: the client tries again
+            enter(self.handle, 0)
             return self._transfer(to)
         finally:
             flock(self.handle, LOCK_UN)
@@ -128,19 +146,20 @@ class Candidate(Waiter, FileHolding):
     def _transfer(self, to: str) -> int:
         file = self.file
         self._refuse_transfer()
+        file.refresh(self.handle)
         found = [(n, s) for n, s in file.living(self.handle) if s.state == WAITING and label_of(s) == to]
         if not found:
             others = [label_of(s) for _, s in file.living(self.handle) if s.state == WAITING]
-            hint = f"candidates: {', '.join(others) or 'none'}"
-            raise Misuse(f"there is no candidate {to!r} in {self.request.name!r}", hint=hint)
-        file.map[self.offset + STATE_IN_SLOT] = LEAVING
+            raise no_candidate(self.request, to, others)
         term = inaugurate(file, self.handle, found[0][0], found[0][1].ticket)
+        self.transferred = True
+        file.map[self.offset + STATE_IN_SLOT] = LEAVING
         ring_all(file.living(self.handle), self.ringer)
         return term
 
     def _refuse_transfer(self) -> None:
         if (why := self.why_lost()) is not None:
-            raise Misuse(f"only the leader of {self.request.name!r} can transfer it, and this one does not lead: {why}")
+            raise not_leading(self.request, why)
 
     def leader(self) -> Leader | None:
         """The leader now."""

@@ -1,4 +1,4 @@
-"""The directory of the file engine: which one, and whether it can be trusted.
+"""The directory of the file engine: opened, or made, if it can be trusted.
 
 A directory that others may write to, or one on a file system whose locks are not this kernel's, would break the
 promises silently. So it is refused with an error.
@@ -12,13 +12,16 @@ import errno
 import fcntl
 import os
 import stat
-import tempfile
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 from vez.engines import handles
-from vez.engines.urls import without_password
-from vez.errors import EngineUnavailable, Misuse
+from vez.engines.file import way
+from vez.engines.file.doorway import PATIENCE, enter
+from vez.engines.file.place import Place
+from vez.errors import EngineUnavailable
+
+GROUP_MODE = 0o2770
+"""Of a directory that a group shares: what is made in it belongs to the group."""
 
 NETWORK_FILE_SYSTEMS = {
     0x6969: "NFS",
@@ -44,45 +47,21 @@ NETWORK_FILE_SYSTEMS = {
 them because it does not tell what is behind it."""
 
 
-def directory_of(url: str) -> Path:
-    """The directory of a `file:` URL, of `VEZ_DIR`, of the session, or of the system's temporary directory."""
-    shown = without_password(url)
+def open_directory(place: Place) -> int:
+    """Check the directory, which is made if it does not exist; a descriptor of it."""
+    path = place.path
     try:
-        parts = urlsplit(url)
-    except ValueError as error:
-        raise Misuse(f"{shown!r} is not a URL: {error}", hint="write file:///absolute/path") from error
-    if "\0" in unquote(parts.path):
-        raise Misuse(f"a path must not contain a zero byte, found {shown!r}", hint="write file:///absolute/path")
-    if parts.netloc not in ("", "localhost"):
-        raise Misuse(f"a file: URL names a directory of this machine, found the host {parts.hostname!r} in {shown!r}",
-                     hint="write file:///absolute/path")  # fmt: skip
-    if parts.query or parts.fragment:
-        raise Misuse(f"a file: URL has no options, found {shown!r}", hint="write file:///absolute/path")
-    if parts.path:
-        return Path(unquote(parts.path)).absolute()
-    if chosen := os.environ.get("VEZ_DIR"):
-        return Path(chosen).absolute()
-    session = os.environ.get("XDG_RUNTIME_DIR")
-    if session and os.path.isdir(session):
-        return Path(session) / "vez"
-    return Path(tempfile.gettempdir()) / f"vez-{os.geteuid()}"
-
-
-def open_directory(path: Path) -> int:
-    """Check the directory, which is created if it does not exist; a descriptor of it."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        way.refuse_open_way(path)
+        way.make_parents(path)
         with contextlib.suppress(FileExistsError):
-            path.mkdir(mode=0o700)
+            _make(place)
         descriptor = handles.open_handle(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError as error:
         there = error.errno in (errno.EEXIST, errno.ENOTDIR, errno.ELOOP)
         what = "is a symbolic link or not a directory" if there else error.strerror
-        raise EngineUnavailable(
-            f"cannot use {path}: {what}", hint="name a directory of your own in VEZ_DIR or file:///path"
-        ) from error
+        raise EngineUnavailable(f"cannot use {path}: {what}", hint=place.hint) from error
     try:
-        _check(descriptor, path)
+        _check(descriptor, place)
         # A shared lock on the directory keeps systemd-tmpfiles from cleaning it while it is in use.
         with contextlib.suppress(OSError):
             fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -92,17 +71,55 @@ def open_directory(path: Path) -> int:
     return descriptor
 
 
-def _check(descriptor: int, path: Path) -> None:
-    facts = os.fstat(descriptor)
-    if facts.st_uid != os.geteuid():
+def _make(place: Place) -> None:
+    if place.group is None:
+        place.path.mkdir(mode=0o700)
+        return
+    # Made under another name, since nobody may find it half made, and by one process at a time, since renaming would
+    # replace the empty directory of another.
+    parent = os.open(place.path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        try:
+            enter(parent, PATIENCE)
+        except BlockingIOError:  # whoever can read it can lock it
+            raise EngineUnavailable(
+                f"another process keeps {place.path.parent} locked, so that {place.path} cannot be made in it",
+                hint="make it by hand, or name a directory elsewhere; /proc/locks shows the process",
+            ) from None
+        if os.path.lexists(place.path):
+            return
+        temporary = place.path.with_name(f".{place.path.name}-{os.urandom(8).hex()}")
+        temporary.mkdir(mode=0o700)
+        try:
+            os.chown(temporary, -1, place.group)
+            temporary.chmod(GROUP_MODE)  # after chown, which takes the set-group-id bit away
+            temporary.rename(place.path)
+        except OSError:
+            temporary.rmdir()
+            raise
+    finally:
+        os.close(parent)
+
+
+def _check(descriptor: int, place: Place) -> None:
+    facts, path = os.fstat(descriptor), place.path
+    mode = stat.S_IMODE(facts.st_mode)
+    if place.group is not None:
+        if (facts.st_gid, mode) != (place.group, GROUP_MODE):
+            raise EngineUnavailable(
+                f"{path} belongs to group {facts.st_gid} with mode {mode:04o}, "
+                f"expected group {place.group} and {GROUP_MODE:04o}",
+                hint=f"chgrp {place.group} {path} && chmod {GROUP_MODE:04o} {path}; one that is not there yet is made",
+            )
+    elif facts.st_uid != os.geteuid():
         raise EngineUnavailable(
             f"{path} belongs to user {facts.st_uid}, expected {os.geteuid()}",
-            hint="each user has a directory; name one of your own in VEZ_DIR",
+            hint=f"{place.hint}; several users share file:///path?group=NAME",
         )
-    if stat.S_IMODE(facts.st_mode) & 0o077:
+    elif mode & 0o077:
         raise EngineUnavailable(
-            f"{path} is open to others (mode {stat.S_IMODE(facts.st_mode):04o}), expected 0700",
-            hint="name a directory of your own in VEZ_DIR or file:///path; one that is not there yet is made",
+            f"{path} is open to others (mode {mode:04o}), expected 0700",
+            hint=f"{place.hint}; one that is not there yet is made",
         )
     refuse_network(file_system(descriptor), path)
 

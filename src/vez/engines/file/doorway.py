@@ -7,25 +7,25 @@ import time
 from collections.abc import Iterator
 from fcntl import LOCK_EX, LOCK_NB, LOCK_UN, flock
 
-from vez.errors import EngineUnavailable
+from vez.engines.wording import busy_doorway
 
 _PAUSE = 0.0002
 PATIENCE = 5.0
 """Seconds to wait for the doorway in operations that have no timeout of their own and must not block for ever."""
 
 
-def enter(handle: int, patience: float | None) -> None:
+def enter(handle: int, patience: float | None, mode: int = LOCK_EX) -> None:
     """Enter the doorway; `BlockingIOError` if it stayed busy for `patience` seconds. None waits without limit.
 
     Call it inside the `try` whose `finally` leaves: an interrupt can arrive when the doorway is already ours and this
     function has not returned yet. Leaving without having entered is harmless."""
     if patience is None:
-        flock(handle, LOCK_EX)
+        flock(handle, mode)
         return
     deadline = 0.0
     while True:
         try:
-            flock(handle, LOCK_EX | LOCK_NB)
+            flock(handle, mode | LOCK_NB)
             return
         except BlockingIOError:
             now = time.monotonic()
@@ -36,21 +36,13 @@ def enter(handle: int, patience: float | None) -> None:
 
 
 @contextlib.contextmanager
-def doorway(handle: int, where: str, patience: float = PATIENCE) -> Iterator[None]:
+def doorway(handle: int, where: str, patience: float = PATIENCE, *, mode: int = LOCK_EX) -> Iterator[None]:
     """Run the body inside the doorway; `EngineUnavailable` if it stayed busy for `patience` seconds."""
     try:
         try:
-            enter(handle, patience)
+            enter(handle, patience, mode)
         except BlockingIOError:
             raise busy_doorway(where, patience) from None
         yield
     finally:
         flock(handle, LOCK_UN)
-
-
-def busy_doorway(where: str, seconds: float) -> EngineUnavailable:
-    """The error for a doorway that a stopped process keeps locked."""
-    return EngineUnavailable(
-        f"{where} stayed locked for {seconds:g} s: a process was stopped while it was in the doorway",
-        hint="resume it (kill -CONT) or end it; /proc/locks shows its number",
-    )

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterable
 from vez.engines import handles
 from vez.engines.file.bell import QUEUE_LENGTH, Bell, Watch
 
-HOLDER_NET = 1.0
-"""Fallback poll interval, in seconds, at which the holders of a loop check whether they have lost what they hold."""
+HOLDER_NET = 0.5
+"""Fallback poll interval, in seconds, at which the holders of a loop check whether they have lost what they hold. Less
+than the grace of tasks: a holder in another network namespace is not rung, and must know before another is granted."""
 
 
 class LoopEar:

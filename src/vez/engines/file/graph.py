@@ -1,114 +1,176 @@
-"""Deadlocks among several locks: the wait-for graph, read from the slots of all names of a directory.
+"""The waits of a directory, as other processes see them: who holds a name, and for what the holder waits.
 
-Only an owner that holds something can close a cycle by waiting. Before it waits it writes the name for which it waits
-into the slots of everything that it holds. Then it checks whether the holders of that name wait, over any number of
-steps, for something of its own. Both happen under one lock of the directory, so of two that close a cycle together
-exactly one is refused. Slots of dead tickets do not count, so a crash needs no clean-up.
+An owner that holds something writes the name for which it waits, as a number of eight bytes, into the slots of
+everything that it holds. For a name of another directory it also writes down, in this one, where that is: its device
+and inode, for a container may see it at another path, and another one at that path. Both happen under one lock of the
+directory, so of two that close a cycle together exactly one is refused. Slots of dead tickets do not count, so a crash
+needs no clean-up.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from vez.engines import handles
+from vez.engines.circles import Holder, Holders, Target
 from vez.engines.file.doorway import enter
 from vez.engines.file.layout import HELD, NAMESPACE
 from vez.engines.file.mapped_file import file_name
+from vez.engines.file.mark import file_mode
+from vez.engines.file.place import place_of
 from vez.engines.file.slots import Slot
-from vez.engines.file.ticket_file import TicketFile
-from vez.engines.stuck import Stuck, combined
-from vez.errors import Deadlock, EngineUnavailable
+from vez.engines.owners import all_holdings
+from vez.errors import EngineUnavailable, VezError
 
 if TYPE_CHECKING:
-    from vez.engines.file.engine import FileEngine
-    from vez.engines.file.holding import FileHolding
-    from vez.engines.file.ticket import Ticket
-    from vez.engines.owners import Owner
+    from vez.engines.file.core import FileCore
+    from vez.engines.owners import Claim
 
 _LOCK = ".deadlocks"
-_DEEPEST = 64
-"""Longest chain of waits that is followed."""
+_MOST_BYTES = 1 << 20
+"""Largest file of notes about other directories; a longer one is begun anew."""
 
 
-def key_of(kind: str, name: str) -> int:
-    """A name as eight bytes of a slot."""
-    return int.from_bytes(hashlib.sha256(file_name(kind, name).encode()).digest()[:8], "little") | 1
+class Elsewhere(msgspec.Struct, frozen=True):
+    """A name of another directory for which somebody here waits."""
+
+    key: int
+    place: tuple[int, int]
+    """Device and inode of the directory."""
+    url: str
+    """How the one who waits spells it."""
+    kind: str
+    name: str
+
+
+def key_of(kind: str, name: str, place: str = "") -> int:
+    """A name, with the place of its directory if that is another one, as eight bytes of a slot."""
+    text = f"{file_name(kind, name)}{chr(0) + place if place else ''}"
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little") | 1
 
 
 class Graph:
-    """The wait-for graph of one directory."""
+    """The waits of one directory."""
 
-    def __init__(self, engine: FileEngine) -> None:
+    def __init__(self, engine: FileCore) -> None:
         self.engine = engine
         self._names: dict[int, tuple[str, str]] = {}
+        self._others: dict[tuple[int, int], FileCore] = {}  # directories that others wait for, by device and inode
 
-    def refuse_cycle(self, waiting: Ticket, owner: Owner, held: list[FileHolding]) -> bool:
-        """Raise `Deadlock` if this wait would close a cycle; else write it down for others. False if another process is
-        checking, or was stopped while checking: ask again."""
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
+    @contextlib.contextmanager
+    def searching(self) -> Iterator[None]:
+        """Exclude the searches of other processes; `BlockingIOError` if one is under way, or was stopped."""
+        handle = self._open()
+        try:
+            enter(handle, 0)
+            yield
+        finally:
+            handles.close_handle(handle)
+
+    def _open(self) -> int:
+        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_APPEND
         try:
             handle = handles.open_handle(_LOCK, flags, directory=self.engine.directory)
+            with contextlib.suppress(PermissionError):  # another user of the group has made it
+                os.fchmod(handle, file_mode(self.engine.directory))  # whatever the umask says
+            return handle
         except OSError as error:
             where = self.engine.path / _LOCK
             raise EngineUnavailable(f"cannot open {where}: {error.strerror}", hint="remove it") from error
-        try:
-            enter(handle, 0)
-            file = waiting.file
-            stuck = self._stuck(file.kind, file.name, owner, frozenset(), (file, waiting.handle))
-            if stuck is None or not stuck.closes:
-                for holding in held:
-                    holding.waits_for(key_of(file.kind, file.name))
-                return True
-        except BlockingIOError:
-            return False
-        finally:
-            handles.close_handle(handle)
-        names = " and ".join(repr(holding.request.name) for holding in held)
-        mine = f"process {handles.pid} (the caller) holds {names} and waits for {file.name!r}"
-        raise Deadlock(
-            f"waiting for {file.name!r} would close a cycle, which ends only if one of its waits does: "
-            f"{'; '.join((mine, *stuck.links))}",
-            cycle=(mine, *stuck.links),
-            hint="take several locks in one order everywhere, or all at once with lock_all",
-        )
 
-    def _stuck(
-        self,
-        kind: str,
-        name: str,
-        owner: Owner,
-        seen: frozenset[tuple[str, str]],
-        at: tuple[TicketFile, int] | None = None,
-    ) -> Stuck | None:
-        """Why a name cannot be granted as long as the owner waits; None if some holder can go on. A holder that waits
-        for a name in `seen` cannot go on by that way."""
-        if (kind, name) in seen:
-            return Stuck()
-        if len(seen) > _DEEPEST:
-            return None
-        file, handle = at or self.engine.opened(kind, name)
+    def holders(self, target: Target, here: list[Claim], mine: set[int]) -> Holders:
+        """Who holds a name of this directory, and for what each waits."""
+        file, handle = self.engine.opened(target.kind, target.name)
         try:
             file.refuse_damaged(handle)
             low = file.broken_below()
-            holders = [slot for _, slot in file.living(handle) if slot.state == HELD and slot.ticket >= low]
+            held = [slot for _, slot in file.living(handle) if slot.state == HELD and slot.ticket >= low]
+            limit = file.limit() if target.kind == "semaphore" else None
         finally:
-            if at is None:
-                file.give_back(handle)
-        found = [self._of_holder(file, slot, owner, seen | {(kind, name)}) for slot in holders]
-        return combined(found, file.limit() if kind == "semaphore" else None)
+            file.give_back(handle)
+        known = {holding.ring_number(): holding for holding in here}  # type: ignore[attr-defined]  # they are tickets
+        return Holders(target, [self._holder(slot, known, mine) for slot in held], limit)
 
-    def _of_holder(self, file: TicketFile, slot: Slot, owner: Owner, seen: frozenset[tuple[str, str]]) -> Stuck | None:
-        if (slot.pid, slot.namespace, slot.owner) == (handles.pid, NAMESPACE, owner.number):
-            return Stuck(() if len(seen) > 1 else (f"process {slot.pid} holds {file.name!r} itself",), closes=True)
-        if not slot.waits or (target := self._name_of(slot.waits)) is None:
-            return None
-        further = self._stuck(*target, owner, seen)
-        return further and further.after(f"process {slot.pid} holds {file.name!r} and waits for {target[1]!r}")
+    def _holder(self, slot: Slot, known: dict[int, Claim], mine: set[int]) -> Holder:
+        who = f"process {slot.pid}"
+        holding = known.get(slot.ticket) if (slot.pid, slot.namespace) == (handles.pid, NAMESPACE) else None
+        if holding is not None:
+            return Holder(who, holding.waits, id(holding) in mine)
+        return Holder(who, self._target(slot.waits) if slot.waits else None, mine=False)
 
-    def _name_of(self, key: int) -> tuple[str, str] | None:
+    def key_of(self, target: Target) -> int:
+        """What a slot says about a wait for this name; 0 if it is nothing that other processes can hold. Call it inside
+        `searching`."""
+        if target.engine.identity == self.engine.identity:
+            return key_of(target.kind, target.name)
+        if not isinstance(target.engine, type(self.engine)):
+            return 0
+        place, url = target.engine.identity, target.engine.url
+        note = Elsewhere(key_of(target.kind, target.name, f"{place} {url}"), place, url, target.kind, target.name)
+        if note not in self._notes():
+            self._write(note)
+        return note.key
+
+    def _target(self, key: int) -> Target | None:
+        """The name with this key; None if it is not known."""
         if key not in self._names:
             for kind in ("lock", "semaphore", "election"):
                 self._names |= {key_of(kind, name): (kind, name) for name in self.engine.names(kind=kind)}
-        return self._names.get(key)
+        if (found := self._names.get(key)) is not None:
+            return Target(self.engine, *found)
+        note = next((note for note in self._notes() if note.key == key), None)
+        if note is None or (engine := self._other(note)) is None:
+            return None
+        return Target(engine, note.kind, note.name)
+
+    def _other(self, note: Elsewhere) -> FileCore | None:
+        """An engine of another directory; None if we cannot use it."""
+        for engine, _ in all_holdings():
+            if isinstance(engine, type(self.engine)) and engine.identity == note.place:
+                return engine  # whatever its path is here; and only what we hold can close a cycle through us
+        try:
+            place = place_of(note.url)
+            facts = os.lstat(place.path)
+            if (facts.st_dev, facts.st_ino) != note.place:
+                return None
+            if note.place not in self._others:
+                self._others[note.place] = type(self.engine)(place)
+        except (VezError, OSError):
+            return None
+        return self._others[note.place]
+
+    def _notes(self) -> list[Elsewhere]:
+        handle = self._open()
+        try:
+            raw = os.pread(handle, _MOST_BYTES, 0)
+        finally:
+            handles.close_handle(handle)
+        found = []
+        for line in raw.splitlines():
+            with contextlib.suppress(msgspec.MsgspecError):  # a line that a crash cut short
+                found.append(msgspec.json.decode(line, type=Elsewhere))
+        return found
+
+    def _write(self, note: Elsewhere) -> None:
+        handle = self._open()
+        try:
+            line = b"\n" + msgspec.json.encode(note) + b"\n"
+            if os.fstat(handle).st_size + len(line) > _MOST_BYTES:
+                os.ftruncate(handle, 0)
+            os.write(handle, line)
+        except OSError as error:
+            where = self.engine.path / _LOCK
+            raise EngineUnavailable(f"cannot write {where}: {error.strerror}", hint="make room on the disk") from error
+        finally:
+            handles.close_handle(handle)
+
+    def close(self) -> None:
+        """Close the engines of other directories."""
+        while self._others:
+            self._others.popitem()[1].close()

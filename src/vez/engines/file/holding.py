@@ -9,31 +9,54 @@ from weakref import ref
 from vez.engines import handles
 from vez.engines.file.layout import HELD, REVOKED_WORD, WAITS_WORD
 from vez.engines.file.ticket import Ticket
-from vez.errors import Misuse
+from vez.engines.wording import BROKEN, FORKED, RELEASED, no_transfer
 
 
 class FileHolding(Ticket):
-    """A ticket in its role as a holding (`engines.base.Holding`)."""
+    """A ticket in its role as a holding (`engines.seam.Holding`)."""
 
     def why_lost(self) -> str | None:
         """Reason of the loss, or None while held. Never blocks."""
         if self.generation != handles.generation:
-            return "this process was forked from the one that holds it"
+            return FORKED
         with handles.gate:  # another thread may release it at this moment
-            if self.state != HELD:
-                return "it was released"
-            if not self.sound():
-                return f"{self.file.where} was truncated"
-            if self.token < self.file.words[REVOKED_WORD]:
-                return "it was broken by force"
-            if os.fstat(self.handle).st_nlink == 0:
-                return f"{self.file.where} was removed"
+            if self.lost is None:
+                if self.state != HELD:
+                    return RELEASED
+                self.lost = self._find_loss() or self._find_doubt()
+            return self.lost
+
+    def _find_loss(self) -> str | None:
+        """The loss that the file tells."""
+        if not self.sound():
+            return f"{self.file.where} was truncated"
+        if self.token < self.file.words[REVOKED_WORD]:
+            return BROKEN
         return None
 
+    def _find_doubt(self) -> str | None:
+        """What we can no longer prove: that whoever asks for the name meets our file, and our byte locked in it."""
+        if (why := self.file.elsewhere()) is not None:
+            return why
+        if not self.file.locked_by(self.handle, self.ring_number()):
+            return "its byte was unlocked by somebody who has a copy of the descriptor"
+        return None
+
+    def loss(self) -> str | None:
+        """Reason of the loss, or None. A release is not a loss, and does not change the answer."""
+        if not self.inside:
+            return self.lost
+        with handles.gate:  # another thread may release it at this moment
+            return self.why_lost() if self.inside else self.lost
+
     def on_loss(self, tell: Callable[[str], None]) -> None:
-        """Call `tell` with the reason, from the event loop, when the holding is lost."""
+        """Call `tell` with the reason, from the event loop, when the holding is lost. What was rung before we listened
+        is looked up now; what nobody rings for is found by the poll of the ear, now as later."""
         if self.ear is not None:
             self.ear.on_ring(self.ring_number(), id(self), _teller(ref(self), tell))
+            with handles.gate:  # another thread may release it at this moment
+                if self.lost is None and self.state == HELD:
+                    self.lost = self._find_loss()
 
     def waits_for(self, key: int) -> None:
         """Write into our slot for which name our owner waits; 0 when it no longer does."""
@@ -41,14 +64,17 @@ class FileHolding(Ticket):
             self.file.words[self.offset // 8 + WAITS_WORD] = key
 
     def lifeline(self) -> int | None:
-        """A copy of our descriptor: the byte stays locked until the last copy is closed, or we unlock it."""
+        """A copy of our descriptor: the byte stays locked until the last copy is closed. Whoever has one can unlock it,
+        so it is for processes that we trust as ourselves."""
         return os.dup(self.handle) if self.why_lost() is None else None
 
     def transfer(self, to: str) -> int:
         """Raises `Misuse`: only a leadership can be transferred."""
-        raise Misuse(
-            f"a {self.request.kind} cannot be transferred to {to!r}", hint="release it; the next in line gets it"
-        )
+        raise no_transfer(self.request, to)
+
+    def transfer_at_once(self, to: str) -> int:
+        """Raises `Misuse`, as `transfer`."""
+        return self.transfer(to)
 
 
 def _teller(known: ref[FileHolding], tell: Callable[[str], None]) -> Callable[[], None]:

@@ -3,38 +3,50 @@
 from __future__ import annotations
 
 import os
+import stat
 import struct
+from fcntl import F_WRLCK
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from vez.engines import handles
-from vez.engines.base import Inspection, Kind
+from vez.engines.base import Break, Inspection, Kind
 from vez.engines.file import breaking
+from vez.engines.file.byte_locks import HIGHEST, conflict
 from vez.engines.file.layout import (
+    ALL,
     COUNTER,
     COUNTER_AT,
+    HEAD,
     HELD,
-    IDENTITY,
-    IDENTITY_AT,
     LEAVING,
+    LIMIT_AT,
     MEAN,
     MEAN_AT,
+    RANGE,
     REVOKED_AT,
+    TAKEN_AT,
     WAITING,
     WAITS,
+    identity_in,
+    read_durable,
+    verify,
 )
 from vez.engines.file.leadership import leader_now, leads
+from vez.engines.file.mapped_file import file_name
 from vez.engines.file.slots import contestant
 from vez.errors import EngineUnavailable
 
 if TYPE_CHECKING:
-    from vez.engines.file.engine import FileEngine
+    from vez.engines.file.core import FileCore
 
 
-def inspect(engine: FileEngine, name: str, kind: Kind) -> Inspection:
+def inspect(engine: FileCore, name: str, kind: Kind) -> Inspection:
     """Holders, queue and forced releases of a name."""
     if not engine.exists(kind, name):
-        return Inspection(name, kind, 1, (), (), 0)
+        return Inspection(name, kind, 1, (), (), 0, breaks=_breaks(engine, name, kind))
+    if (idle := _idle(engine, name, kind)) is not None:
+        return idle
     file, handle = engine.opened(kind, name)
     try:
         file.refuse_damaged(handle)
@@ -59,11 +71,44 @@ def inspect(engine: FileEngine, name: str, kind: Kind) -> Inspection:
         queue=tuple(map(contestant, waiting)),
         last_token=upcoming - 1,
         mean_hold_seconds=mean or None,
-        breaks=tuple(record for record in breaking.records(engine) if (record.name, record.kind) == (name, kind)),
+        breaks=_breaks(engine, name, kind),
     )
 
 
-def names(engine: FileEngine, prefix: str, kind: Kind) -> list[str]:
+def _idle(engine: FileCore, name: str, kind: Kind) -> Inspection | None:
+    """A name that nobody uses, read without mapping its file: there may be thousands of them. None if it is in use."""
+    entry = file_name(kind, name)
+    try:
+        handle = handles.open_handle(entry, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK, directory=engine.directory)
+    except OSError:
+        return None  # whoever opens it in earnest says what is wrong
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode) or conflict(handle, 0, HIGHEST, F_WRLCK) is not None:
+            return None
+        page = verify(handle, kind, name, os.path.join(engine.path, entry))
+    finally:
+        handles.close_handle(handle)
+    _, upcoming, complement, broken, revoked, _, _ = HEAD.unpack_from(page, 0)
+    reserved = read_durable(page, entry)[0]
+    if upcoming ^ complement != ALL or not broken <= revoked <= upcoming in range(reserved - RANGE - 2, reserved + 1):
+        return None  # nor does it judge words that may be wrong
+    return Inspection(
+        name=name,
+        kind=kind,
+        limit=int.from_bytes(page[LIMIT_AT : LIMIT_AT + 4], "little") or 1,
+        holders=(),
+        queue=(),
+        last_token=upcoming - 1,
+        mean_hold_seconds=MEAN.unpack_from(page, MEAN_AT)[0] or None,
+        breaks=_breaks(engine, name, kind),
+    )
+
+
+def _breaks(engine: FileCore, name: str, kind: Kind) -> tuple[Break, ...]:
+    return tuple(record for record in breaking.records(engine) if (record.name, record.kind) == (name, kind))
+
+
+def names(engine: FileCore, prefix: str, kind: Kind) -> list[str]:
     """All names of a kind that begin with the prefix, sorted."""
     try:
         entries = os.listdir(engine.directory)
@@ -72,7 +117,7 @@ def names(engine: FileEngine, prefix: str, kind: Kind) -> list[str]:
     found = []
     for entry in entries:
         start, _, rest = entry.partition(".")
-        if start == kind and entry.isascii():  # the engine writes no other names
+        if start == kind and entry.isascii():  # the engine quotes all others
             found.append(unquote(rest) if "~" not in rest else _full_name(engine.directory, entry))
     return sorted(name for name in found if name.startswith(prefix))
 
@@ -84,9 +129,7 @@ def _full_name(directory: int, entry: str) -> str:
     except OSError:
         return unquote(entry.partition(".")[2])  # whoever opens it is told what is wrong
     try:
-        raw = os.pread(handle, 1024, IDENTITY_AT)
-        _, length = IDENTITY.unpack_from(raw, 0)
-        return raw[IDENTITY.size : IDENTITY.size + length].decode(errors="replace")
+        return identity_in(os.pread(handle, TAKEN_AT, 0))
     except (OSError, struct.error):
         return unquote(entry.partition(".")[2])
     finally:

@@ -3,6 +3,7 @@
     0     magic, next ticket (and its complement), what was broken, the tail of the queue       changes all the time
     80    boot identifier
     96    two durable records, written in turn: tickets below `reserved` may have been issued   fsynced
+    144   the sequence of the newest record that is known to be on disk                         not after a boot
     256   kind and name, with a checksum                                                        never changes
     1024  one byte a slot: 1 when taken
     4096  slots of 128 bytes: who holds, who waits
@@ -23,8 +24,9 @@ from mmap import mmap
 from pathlib import Path
 
 from vez.engines.base import MAX_LABEL
-from vez.errors import CorruptState
+from vez.errors import CorruptState, EngineUnavailable
 
+BOOT_ID, _BOOT_BYTES = Path("/proc/sys/kernel/random/boot_id"), 16
 MAGIC = b"VEZTURN1"
 MAGIC_WORD = int.from_bytes(MAGIC, sys.byteorder)
 ALL = 0xFFFF_FFFF_FFFF_FFFF
@@ -44,6 +46,7 @@ LIMIT_AT = 72
 BOOT_AT = 80
 DURABLE = struct.Struct("<QQI4x")  # reserved, sequence, checksum
 DURABLE_AT = (96, 120)
+ON_DISK_AT = 144
 IDENTITY = struct.Struct("<8sH")  # kind, length of the name
 IDENTITY_AT = 256
 TAKEN_AT = 1024
@@ -51,7 +54,7 @@ SLOTS_AT = 4096
 
 SLOT = struct.Struct("<QQdd8sQIIIIiBBH48s")
 """ticket, owner, since, granted, bell, waits, pid, pid namespace, successor slot + 1, grace in ms, weight, state,
-shared, padding, label"""
+shared, network namespace, label"""
 SLOT_BYTES = 128
 SUCCESSOR_IN_SLOT = 56
 BELL_IN_SLOT = 32
@@ -75,6 +78,8 @@ temporary directory that is emptied at boot."""
 
 NAMESPACE = os.stat("/proc/self/ns/pid").st_ino & 0xFFFFFFFF if os.path.exists("/proc/self/ns/pid") else 0
 """The namespace of our process numbers: processes of another container cannot be watched."""
+NETWORK = os.stat("/proc/self/ns/net").st_ino & 0xFFFF if os.path.exists("/proc/self/ns/net") else 0
+"""The namespace of our sockets: processes of another one cannot ring us. A slot has room for 16 bits of its number."""
 
 
 def store(shared: mmap, at: int, packed: bytes) -> None:
@@ -86,11 +91,12 @@ def store(shared: mmap, at: int, packed: bytes) -> None:
 # Indices into the same map seen as numbers of eight and of four bytes, each read and written in one piece.
 NEXT, COMPLEMENT, BROKEN_WORD, REVOKED_WORD = 1, 2, 3, 4
 MEAN_REAL = MEAN_AT // 8
+ON_DISK_WORD = ON_DISK_AT // 8
 TAIL_HALF, CAPACITY_HALF = TAIL_AT // 4, CAPACITY_AT // 4
 SLOT_WORDS, SLOT_HALVES = SLOT_BYTES // 8, SLOT_BYTES // 4
 FIRST_WORD, FIRST_HALF = SLOTS_AT // 8, SLOTS_AT // 4
 GRANTED_WORD, WAITS_WORD = GRANTED_IN_SLOT // 8, WAITS_IN_SLOT // 8
-PID_HALF, NAMESPACE_HALF, SUCCESSOR_HALF = 12, 13, SUCCESSOR_IN_SLOT // 4
+PID_HALF, NAMESPACE_HALF, SUCCESSOR_HALF, NETWORK_HALF = 12, 13, SUCCESSOR_IN_SLOT // 4, 17  # in its upper 16 bits
 
 
 def size_of(capacity: int) -> int:
@@ -106,8 +112,17 @@ def now_ticket() -> int:
 @lru_cache(maxsize=1)
 def boot_id() -> bytes:
     """Identifier of the current boot of this machine."""
-    text = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    return bytes.fromhex(text.replace("-", ""))
+    try:
+        text = BOOT_ID.read_text().strip().replace("-", "")
+        found = bytes.fromhex(text)
+        if len(found) != _BOOT_BYTES:
+            raise ValueError(f"expected {_BOOT_BYTES} bytes in hexadecimal, found {text[:64]!r}")
+        return found
+    except (OSError, ValueError) as error:  # a container may have put anything in its place
+        raise EngineUnavailable(
+            f"cannot read the identifier of this boot in {BOOT_ID}: {error}",
+            hint="mount /proc in this container, or put an identifier of its own there",
+        ) from error
 
 
 def identity(kind: str, name: str) -> bytes:
@@ -123,14 +138,22 @@ def durable(reserved: int, sequence: int) -> bytes:
     return body + struct.pack("<I4x", zlib.crc32(body))
 
 
-def newborn(kind: str, name: str) -> bytes:
-    """The first bytes of a new file."""
-    first = now_ticket()
+def identity_in(page: bytes) -> str:
+    """The name that a file says it belongs to; `struct.error` if the page is too short."""
+    _, length = IDENTITY.unpack_from(page, IDENTITY_AT)
+    start = IDENTITY_AT + IDENTITY.size
+    return page[start : start + length].decode(errors="replace")
+
+
+def newborn(kind: str, name: str, mark: int) -> bytes:
+    """The first bytes of a new file, whose tickets start at the mark or at the clock."""
+    first = max(now_ticket(), mark)
     page = bytearray(SLOTS_AT)
     HEAD.pack_into(page, 0, MAGIC, first, first ^ ALL, first, first, 0, FIRST_CAPACITY)
     page[BOOT_AT : BOOT_AT + 16] = boot_id()
     for place, sequence in zip(DURABLE_AT, (1, 0), strict=True):
         page[place : place + DURABLE.size] = durable(first + RANGE, sequence)
+    page[ON_DISK_AT : ON_DISK_AT + 8] = BROKEN.pack(1)  # it is fsynced before it gets its name
     whole = identity(kind, name)
     page[IDENTITY_AT : IDENTITY_AT + len(whole)] = whole
     return bytes(page) + bytes(FIRST_CAPACITY * SLOT_BYTES)
@@ -148,8 +171,9 @@ def read_durable(page: bytes, where: str) -> tuple[int, int]:
     return best
 
 
-def verify(descriptor: int, kind: str, name: str, where: str) -> None:
-    """Raise `CorruptState` if the file is damaged. Reads instead of mapping: touching a truncated map is SIGBUS."""
+def verify(descriptor: int, kind: str, name: str, where: str) -> bytes:
+    """The first page; `CorruptState` if the file is damaged. It reads and does not map: touching a truncated map is
+    SIGBUS."""
     page = os.pread(descriptor, SLOTS_AT, 0)
     if len(page) < SLOTS_AT:
         raise damaged(where, f"it has {len(page)} bytes, expected {size_of(FIRST_CAPACITY)} or more")
@@ -163,6 +187,7 @@ def verify(descriptor: int, kind: str, name: str, where: str) -> None:
     if not FIRST_CAPACITY <= capacity <= MAX_CAPACITY or size < size_of(capacity):
         raise damaged(where, f"it has {size} bytes and claims {capacity} slots")
     read_durable(page, where)
+    return page
 
 
 def damaged(where: str, what: str) -> CorruptState:

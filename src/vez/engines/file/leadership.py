@@ -28,6 +28,7 @@ from vez.engines.file.layout import (
     SLOTS_AT,
     STATE_IN_SLOT,
     WAITING,
+    damaged,
     store,
 )
 from vez.engines.file.slots import Slot
@@ -40,8 +41,11 @@ _INAUGURATION = 0.01
 def elect_if_vacant(file: TicketFile, handle: int, mine: int, ringer: Ringer) -> None:
     """Elect if no leader is alive. Call inside the doorway. `mine` is the ticket whose byte `handle` itself has locked,
     0 if none."""
+    file.refresh(handle)  # candidates and leaders may have come since we mapped it
     leader, _ = LEADER.unpack_from(file.map, LEADER_AT)
     slots = [(n, s) for n, s in file.slots() if s.ticket == mine or alive(handle, s.ticket)]
+    if leader and (leader == mine or alive(handle, leader)) and not any(slot.ticket == leader for _, slot in slots):
+        raise damaged(file.where, f"candidate {leader} leads and is alive, and no slot is its own")
     for number, slot in slots:
         if leads(slot, leader):
             if slot.state == WAITING:  # the elector died before it wrote the state

@@ -26,7 +26,10 @@ from vez.engines.file.layout import (
     HELD,
     NAMESPACE,
     NAMESPACE_HALF,
+    NETWORK,
+    NETWORK_HALF,
     PID_HALF,
+    REVOKED_WORD,
     SLOT_BYTES,
     SLOT_HALVES,
     SLOT_WORDS,
@@ -36,8 +39,9 @@ from vez.engines.file.layout import (
     TAIL_HALF,
     TAKEN_AT,
     WAITING,
+    damaged,
 )
-from vez.engines.file.waiter import HEAD_POLL, QUEUE_POLL, Waiter
+from vez.engines.file.waiter import FOREIGN_POLL, HEAD_POLL, QUEUE_POLL, Waiter
 
 if TYPE_CHECKING:
     from vez.engines.file.ears import LoopEar
@@ -65,8 +69,11 @@ class LockTicket(Waiter, FileHolding):
         low, high, tail = file.words[BROKEN_WORD], upcoming, file.halves[TAIL_HALF]
         if wait is None and conflict(handle, low, high, mode) is not None:
             return False
-        if tail and not file.map[TAKEN_AT + tail - 1]:
-            tail = 0
+        if tail:
+            if tail > file.capacity:
+                raise damaged(file.where, f"the tail of its queue is slot {tail} of {file.capacity}")
+            if not file.map[TAKEN_AT + tail - 1]:
+                tail = 0
         if tail and wait is not None:
             bell = wait.open()
         self.draw(bell, WAITING, upcoming, None if tail or mode == F_RDLCK else low)
@@ -77,6 +84,8 @@ class LockTicket(Waiter, FileHolding):
         # Checked only now: a request that leaves after we have seen it alive sees the link, and rings.
         if tail:
             near = self._link(tail - 1)  # the likeliest to stand in the way
+            if near > upcoming:  # equal, if its holder has left meanwhile and the slot is ours by now
+                raise damaged(file.where, f"its queue has the ticket {near}, and the next one is {upcoming}")
             if near >= low:
                 self.linked = fcntl(handle, F_OFD_GETLK, pack_flock(mode, SEEK_SET, near, high - near, 0))[0] != F_UNLCK
                 high = near
@@ -109,7 +118,8 @@ class LockTicket(Waiter, FileHolding):
         file, token = self.file, self.token
         file.refuse_truncated(self.handle)
         low = file.words[BROKEN_WORD]
-        if token < low:
+        if token < low or low > file.words[REVOKED_WORD]:
+            file.broken_below()
             raise self.broken()
         if low < token and (
             fcntl(self.handle, F_OFD_GETLK, pack_flock(self.mode, SEEK_SET, low, token - low, 0))[0] != F_UNLCK
@@ -166,6 +176,8 @@ class LockTicket(Waiter, FileHolding):
         """The predecessor's process, and how long to sleep at most."""
         if self.predecessor is None:
             return (), 0.001  # the doorway was busy, or the predecessor leaves at this moment
+        if self.file.halves[FIRST_HALF + self.predecessor_number * SLOT_HALVES + NETWORK_HALF] >> 16 != NETWORK:
+            return (), FOREIGN_POLL
         if not self.watched or self.watched in self.ended:
             return (), HEAD_POLL
         first = self.file.map[SLOTS_AT + self.predecessor_number * SLOT_BYTES + STATE_IN_SLOT] != WAITING

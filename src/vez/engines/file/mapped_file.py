@@ -11,6 +11,7 @@ import stat
 from urllib.parse import quote
 
 from vez.engines import handles
+from vez.engines.file.byte_locks import alive
 from vez.engines.file.layout import (
     CAPACITY_AT,
     CAPACITY_HALF,
@@ -21,15 +22,20 @@ from vez.engines.file.layout import (
     size_of,
     verify,
 )
+from vez.engines.file.mark import make_file, reading_mark
+from vez.engines.local import Superseded
 from vez.errors import EngineUnavailable
 
 POOL = 4
 """Idle descriptors kept for a name."""
 _ATTEMPTS = 5
+_PROOF = 0.02
+"""Seconds for which requests rely on an earlier answer that the name leads to this file. Asking in every turn would
+make turns without a body slower by a sixth. Whoever asks a grant (`lost`, `check`) gets the answer of that moment."""
 
 
-class Gone(Exception):
-    """The file was removed from the directory while it was in use; open the new one."""
+class Gone(Superseded):
+    """The name no longer leads to this file; open the one to which it leads."""
 
 
 def file_name(kind: str, name: str) -> str:
@@ -49,6 +55,8 @@ class MappedFile:
         self.where = os.path.join(path, self.file_name)
         self.pool: list[int] = []
         self.closed = False
+        self.is_new = False
+        self.proved_from = self.proved_until = 0.0  # between these times the name is taken to lead to this file
         self.inode: tuple[int, int] | None = None  # of the mapped file; another file of the same name is not used
         self.capacity = 0
         self.size = 0
@@ -79,23 +87,13 @@ class MappedFile:
     def _create_if_missing(self) -> None:
         if self._exists():
             return
-        temporary = f".new-{os.urandom(8).hex()}"
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
         try:
-            handle = handles.open_handle(temporary, flags, directory=self.directory)
-            try:
-                content = newborn(self.kind, self.name)
-                os.posix_fallocate(handle, 0, len(content))  # a full disk must fail here, not kill a writer later
-                os.pwrite(handle, content, 0)
-                os.fsync(handle)
-                with contextlib.suppress(FileExistsError):  # another process was faster: its file is used
-                    os.link(temporary, self.file_name, src_dir_fd=self.directory, dst_dir_fd=self.directory)
-            finally:
-                os.unlink(temporary, dir_fd=self.directory)
-                handles.close_handle(handle)
-            os.fsync(self.directory)
+            with reading_mark(self.directory, os.path.dirname(self.where)) as mark:
+                self.is_new = make_file(self.directory, self.file_name, newborn(self.kind, self.name, mark))
         except OSError as error:
-            raise EngineUnavailable(f"cannot create {self.where}: {error.strerror}") from error
+            raise EngineUnavailable(
+                f"cannot create {self.where}: {error.strerror}", hint=handles.hint_for(error)
+            ) from error
 
     def _exists(self) -> bool:
         try:
@@ -118,13 +116,14 @@ class MappedFile:
         except OSError as error:
             if error.errno == errno.ENOENT:
                 raise Gone from None
-            hint = "raise the limit of open files (ulimit -n)" if error.errno == errno.EMFILE else ""
-            raise EngineUnavailable(f"cannot open {self.where}: {error.strerror}", hint=hint) from error
+            raise EngineUnavailable(
+                f"cannot open {self.where}: {error.strerror}", hint=handles.hint_for(error)
+            ) from error
         facts = os.fstat(handle)
-        if not stat.S_ISREG(facts.st_mode) or facts.st_uid != os.geteuid():
+        if not stat.S_ISREG(facts.st_mode) or not self._is_trusted(facts):
             handles.close_handle(handle)
             raise EngineUnavailable(
-                f"{self.where} is not a regular file of this user", hint="remove what is in its place"
+                f"{self.where} is not a regular file of this user or group", hint="remove what is in its place"
             )
         if self.inode is None:
             self.inode = (facts.st_dev, facts.st_ino)
@@ -132,6 +131,12 @@ class MappedFile:
             handles.close_handle(handle)
             raise Gone
         return handle
+
+    def _is_trusted(self, facts: os.stat_result) -> bool:
+        if facts.st_uid == os.geteuid():
+            return True
+        around = os.fstat(self.directory)
+        return bool(around.st_mode & stat.S_ISGID) and facts.st_gid == around.st_gid
 
     def give_back(self, handle: int) -> None:
         """Keep the descriptor for the next request; it must hold no lock."""
@@ -163,7 +168,9 @@ class MappedFile:
             finally:
                 handles.close_handle(source)
         except OSError as error:
-            raise EngineUnavailable(f"cannot map {self.where}: {error.strerror}") from error
+            raise EngineUnavailable(
+                f"cannot map {self.where}: {error.strerror}", hint=handles.hint_for(error)
+            ) from error
         # The map first: a thread that sees the old capacity with the new map is safe, the reverse is not.
         self.map = made
         view = memoryview(made)
@@ -186,6 +193,35 @@ class MappedFile:
         if size < self.size:
             raise damaged(self.where, f"it was truncated to {size} bytes while in use")
 
-    def removed(self, handle: int) -> bool:
-        """True if the file was removed from its directory."""
-        return os.fstat(handle).st_nlink == 0
+    def elsewhere(self) -> str | None:
+        """Why the name no longer leads to this file, so that others are granted in another one. None while it does, or
+        if we may not ask: a process may drop its privileges while it holds something."""
+        try:
+            facts = os.stat(self.where, follow_symlinks=False)
+        except (FileNotFoundError, NotADirectoryError):
+            return f"{self.where} was removed"
+        except OSError:
+            return None
+        return None if (facts.st_dev, facts.st_ino) == self.inode else f"{self.where} leads to another file by now"
+
+    def refuse_moved(self, now: float) -> None:
+        """Raise `Gone` if the name no longer leads to this file. Asked anew only after some milliseconds."""
+        if not self.proved_from <= now < self.proved_until:
+            if self.elsewhere() is not None:
+                raise Gone
+            self.proved_from, self.proved_until = now, now + _PROOF
+
+    def locked_by(self, handle: int, ticket: int) -> bool:
+        """True if a descriptor of ours still has the byte of its ticket locked, as another descriptor sees it. Also
+        true if there is no descriptor left to ask with."""
+        try:
+            witness = self.pool.pop()
+        except IndexError:
+            try:  # not by its name: that may be another file by now
+                witness = handles.open_handle(f"/proc/self/fd/{handle}", os.O_RDWR)
+            except OSError:
+                return True
+        try:
+            return alive(witness, ticket)
+        finally:
+            self.give_back(witness)

@@ -14,9 +14,18 @@ from typing import TYPE_CHECKING
 from vez.engines.file.bell import Bell, Ear
 from vez.engines.file.byte_locks import alive, conflict
 from vez.engines.file.holding import FileHolding
-from vez.engines.file.layout import BROKEN_WORD, GRANTED_WORD, HELD, LIMIT_AT, NAMESPACE, STATE_IN_SLOT, WAITING
-from vez.engines.file.waiter import HEAD_POLL, Waiter
-from vez.errors import Misuse
+from vez.engines.file.layout import (
+    BROKEN_WORD,
+    GRANTED_WORD,
+    HELD,
+    LIMIT_AT,
+    NAMESPACE,
+    NETWORK,
+    STATE_IN_SLOT,
+    WAITING,
+)
+from vez.engines.file.waiter import FOREIGN_POLL, HEAD_POLL, Waiter
+from vez.engines.wording import other_limit
 
 if TYPE_CHECKING:
     from vez.engines.file.ears import LoopEar
@@ -49,10 +58,7 @@ class Permit(Waiter, FileHolding):
         if agreed == limit:
             return
         if agreed and conflict(self.handle, broken, upcoming, F_WRLCK) is not None:
-            raise Misuse(
-                f"semaphore {self.request.name!r} is in use with a limit of {agreed}, asked for {limit}",
-                hint="all users of a semaphore must name the same limit",
-            )
+            raise other_limit(self.request, agreed)
         file.map[LIMIT_AT : LIMIT_AT + 4] = limit.to_bytes(4, "little")
 
     def _blocked(self, low: int, high: int) -> bool:
@@ -72,9 +78,10 @@ class Permit(Waiter, FileHolding):
             return True
         file = self.file
         file.refuse_truncated(self.handle)
-        if self.token < file.broken_below():
+        low = file.broken_below()
+        if self.token < low:
             raise self.broken()
-        if self._blocked(file.broken_below(), self.token):
+        if self._blocked(low, self.token):
             return False
         file.reals[self.offset // 8 + GRANTED_WORD] = time()
         file.map[self.offset + STATE_IN_SLOT] = self.state = HELD
@@ -91,13 +98,14 @@ class Permit(Waiter, FileHolding):
         low = self.file.broken_below()
         slots = [slot for _, slot in self.file.living(self.handle) if low <= slot.ticket < self.token]
         pids = {slot.pid for slot in slots if slot.namespace == NAMESPACE} - self.ended
-        return sorted(pids)[:_MOST_WATCHED], HEAD_POLL
+        foreign = any(slot.network != NETWORK for slot in slots)
+        return sorted(pids)[:_MOST_WATCHED], FOREIGN_POLL if foreign else HEAD_POLL
 
     def ring_next(self) -> None:
         """Wake the first waiters, as many as the limit."""
         file = self.file
         file.refresh_if_possible(self.handle)
-        low, rung = file.broken_below(), 0
+        low, rung = file.words[BROKEN_WORD], 0  # unchecked: a release must not fail
         for slot in sorted(slot for _, slot in file.slots() if slot.state == WAITING and slot.ticket >= low):
             if rung < self.request.limit and alive(self.handle, slot.ticket):  # rings are not spent on the dead
                 self.ringer.ring(slot.bell, slot.ticket)

@@ -26,7 +26,7 @@ class Slot(NamedTuple):
     weight: int
     state: int
     shared: int
-    padding: int
+    network: int
     label: bytes
 
 
@@ -36,7 +36,7 @@ def ended(slot: Slot) -> bool:
         return False
     try:
         os.kill(slot.pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):  # no process can have the number that a damaged slot may say
         return True
     except OSError:
         return False
@@ -44,8 +44,13 @@ def ended(slot: Slot) -> bool:
 
 
 def label_of(slot: Slot) -> str:
-    """The label as text."""
-    return slot.label.rstrip(b"\0").decode(errors="replace")
+    """The label as text. What a terminal would obey was refused when it was given, so it is damage, and not shown."""
+    text = slot.label.rstrip(b"\0").decode(errors="replace")
+    return (
+        text
+        if text.isprintable()
+        else "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in text)
+    )
 
 
 def contestant(slot: Slot, *, lost: bool = False, term: int | None = None) -> Contestant:

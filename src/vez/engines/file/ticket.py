@@ -9,6 +9,7 @@ function that it enters is fetched anew.
 
 from __future__ import annotations
 
+from _thread import start_new_thread
 from fcntl import F_OFD_SETLK, F_RDLCK, F_WRLCK, fcntl
 from functools import lru_cache
 from os import SEEK_END, SEEK_SET, lseek
@@ -29,7 +30,9 @@ from vez.engines.file.layout import (
     LEAVING,
     MEAN_REAL,
     NAMESPACE,
+    NETWORK,
     NEXT,
+    REVOKED_WORD,
     SLOT,
     SLOT_BYTES,
     SLOTS_AT,
@@ -38,15 +41,23 @@ from vez.engines.file.layout import (
 )
 from vez.engines.file.mapped_file import POOL
 from vez.engines.file.ticket_file import TicketFile
-from vez.engines.owners import NOBODY, Owner
+from vez.engines.owners import leave
+from vez.engines.queueing import mean_stay
 
 if TYPE_CHECKING:
+    from vez.engines.circles import Target
     from vez.engines.file.ears import LoopEar
     from vez.engines.owners import Entry
 
 pack_slot, SLOT_SIZE = SLOT.pack, SLOT.size
-_NEWEST_STAY = 0.2
-"""Weight of the newest stay in the moving mean of stays."""
+_LONGEST_STAY = 86400.0
+"""Seconds. A stay that seems longer, or below 0, does not count in the mean: the clock was set meanwhile, and one such
+stay would spoil the estimates of a hundred turns."""
+_TOO_SHORT = 30e-6
+"""Seconds in which nobody can have made another file in place of ours, and been granted there: a shorter stay need not
+ask at its end where the name leads, which would be a fifth of a turn without a body."""
+_SHORT = 200e-6
+"""Seconds up to which a stay does not ask at its end whether its byte is still locked."""
 
 
 @lru_cache(maxsize=64)
@@ -60,11 +71,13 @@ class Ticket:
     # Defaults are class attributes: most turns leave them as they are.
     state = FREE
     inside = False  # granted, and not yet released
+    lost: str | None = None  # the reason, once it is known that it was lost before it was released
     token = number = offset = 0
     ear: LoopEar | None = None
-    entry: Entry | None = None  # in `owner.entries`
+    entry: Entry | None = None  # in the registry of owners
+    waits: Target | None = None  # for what its release waits
 
-    def __init__(self, file: TicketFile, ringer: Ringer, request: Request, owner: Owner) -> None:
+    def __init__(self, file: TicketFile, ringer: Ringer, request: Request, owner: int) -> None:
         self.file, self.ringer, self.request, self.owner = file, ringer, request, owner
         self.generation = handles.generation
         self.mode = F_RDLCK if request.shared else F_WRLCK
@@ -94,11 +107,13 @@ class Ticket:
             except BlockingIOError:
                 fcntl(handle, F_OFD_SETLK, pack_flock(self.mode, SEEK_SET, upcoming, 1, 0))
         now = time()
+        if not file.proved_from <= now < file.proved_until:
+            file.refuse_moved(now)  # before the slot is written: the caller closes the descriptor
         self.token, self.number = upcoming, number
         self.offset = offset = SLOTS_AT + number * SLOT_BYTES
         shared[offset : offset + SLOT_SIZE] = pack_slot(
-            upcoming, self.owner.number, now, now, bell.number if bell else b"", 0, handles.pid, NAMESPACE, 0,
-            request.grace_ms, request.weight, state, request.shared, 0, _encoded(request.label),
+            upcoming, self.owner, now, now, bell.number if bell else b"", 0, handles.pid, NAMESPACE, 0,
+            request.grace_ms, request.weight, state, request.shared, NETWORK, _encoded(request.label),
         )  # fmt: skip
         shared[TAKEN_AT + number] = 1
         self.state = state  # with no call since the line above: either the slot is ours and we know it, or neither
@@ -106,6 +121,10 @@ class Ticket:
     def sound(self) -> bool:
         """True if the map can be touched."""
         return lseek(self.handle, 0, SEEK_END) >= self.file.size
+
+    def why_lost(self) -> str | None:
+        """Reason of the loss, or None while held. Never blocks."""
+        raise NotImplementedError
 
     def ring_number(self) -> int:
         """The number that comes with the rings for this request."""
@@ -124,30 +143,36 @@ class Ticket:
         A waiter that links itself to us before we unlock saw our byte locked, so we see the link after; a later one
         sees the byte free. The slot is given up last, so that no other request can take it, and the link with it,
         before we have read it."""
-        if self.state == FREE or self.generation != handles.generation:
+        if self.state == FREE:
+            return
+        if self.generation != handles.generation:
+            self.lost = self.why_lost()
             return
         with handles.gate:  # another thread may close the client at this moment
             state, handle, offset, file = self.state, self.handle, self.offset, self.file
             if state == FREE:
                 return
-            sound = lseek(handle, 0, SEEK_END) >= file.size
+            sound, stay = lseek(handle, 0, SEEK_END) >= file.size, 0.0
+            if state == HELD:
+                if sound:
+                    stay = time() - file.reals[offset // 8 + GRANTED_WORD]
+                if not (sound and self.token >= file.words[REVOKED_WORD] and (
+                    0 <= stay < _TOO_SHORT or (0 <= stay < _SHORT and file.elsewhere() is None)
+                )):  # fmt: skip
+                    self.why_lost()
             if sound:
                 file.map[offset + STATE_IN_SLOT] = LEAVING
             self.state, self.inside = LEAVING, False
             fcntl(handle, F_OFD_SETLK, UNLOCK_ALL)
             if sound:
                 self.ring_next()
-                if state == HELD:
+                if state == HELD and 0.0 <= stay < _LONGEST_STAY:
                     reals = file.reals
-                    stay, mean = time() - reals[offset // 8 + GRANTED_WORD], reals[MEAN_REAL]
-                    reals[MEAN_REAL] = mean + _NEWEST_STAY * (stay - mean) if mean else stay
+                    reals[MEAN_REAL] = mean_stay(reals[MEAN_REAL], stay)
             if self.ear is not None:
                 self.ear.forget(self.ring_number(), id(self))
-            try:  # noqa: SIM105  every turn passes here
-                self.owner.entries.remove(self.entry)  # type: ignore[arg-type]  # None is not among them
-            except ValueError:
-                pass
-            self.owner = NOBODY
+            leave(self.entry)
+            self.entry = None
             if sound:
                 file.map[TAKEN_AT + self.number] = 0
             # With no call since the line above: a second release cannot give up a slot that is another's by then.
@@ -157,25 +182,30 @@ class Ticket:
             else:
                 handles.close_handle(handle)
 
-    async def release_async(self) -> None:
-        """Async version of `release`, which never blocks on files."""
-        self.release()
-
     def give_back(self) -> None:
         """Return the descriptor, which holds no lock, to the pool of the file."""
         handle, self.handle = self.handle, -1
         self.file.give_back(handle)
 
     def abandon(self) -> None:
-        """Close the descriptor, which drops every lock on it: the doorway's and the byte's."""
-        handle, self.handle = self.handle, -1
-        handles.close_handle(handle)
+        """Close the descriptor, which drops every lock on it: the doorway's and the byte's. Closed first, so that an
+        interrupted call can be repeated."""
+        handles.close_handle(self.handle)
+        self.handle = -1
+
+    def quit(self) -> None:
+        """Leave nothing behind, however far it came. It can be repeated."""
+        if self.state != FREE:
+            self.release()
+        if self.handle >= 0:
+            self.abandon()
 
     def __del__(self) -> None:
         try:
-            if self.state != FREE:
-                self.release()
-            if self.handle >= 0 and self.generation == handles.generation:
-                self.abandon()
+            if (self.state != FREE or self.handle >= 0) and self.generation == handles.generation:
+                self.quit()
         except Exception:  # noqa: S110  at the interpreter's end the kernel does it
             pass
+        except BaseException:  # an interrupt, and a finaliser is not called again
+            start_new_thread(handles.quietly, (self.quit,))
+            raise

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from fcntl import F_WRLCK
 from os import fstat
 from stat import ST_NLINK, ST_SIZE
 
-from vez.engines.file.byte_locks import alive
+from vez.engines.file.byte_locks import HIGHEST, alive, conflict
 from vez.engines.file.doorway import doorway
 from vez.engines.file.layout import (
     ALL,
@@ -36,7 +37,9 @@ from vez.engines.file.layout import (
     MAGIC_WORD,
     MAX_CAPACITY,
     NEXT,
+    ON_DISK_WORD,
     RANGE,
+    REVOKED_WORD,
     SLOT,
     SLOT_BYTES,
     SLOTS_AT,
@@ -52,10 +55,7 @@ from vez.engines.file.layout import (
 )
 from vez.engines.file.mapped_file import Gone, MappedFile
 from vez.engines.file.slots import Slot, ended
-from vez.errors import EngineUnavailable
-
-_HIGHEST = 1 << 62
-"""Byte locks are addressed by signed numbers of 64 bits."""
+from vez.errors import CorruptState, EngineUnavailable
 
 
 class TicketFile(MappedFile):
@@ -70,14 +70,23 @@ class TicketFile(MappedFile):
                 self._reset_after_boot(handle, boot)
 
     def _reset_after_boot(self, handle: int, boot: bytes) -> None:
-        """After a boot only the durable record counts: what was not fsynced may be older or newer."""
+        """After a boot only the durable record counts: what was not fsynced may be older or newer. A locked byte says
+        that there was no boot since: its process sees another identifier, as containers do."""
         if self.map[BOOT_AT : BOOT_AT + 16] == boot:
             return  # another process was faster
+        if conflict(handle, 0, HIGHEST, F_WRLCK) is not None:
+            return
         first = max(read_durable(self.map[:SLOTS_AT], self.where)[0], now_ticket())
+        # Before more is reserved the counter is marked as one whose writer died: if we do, another process, which need
+        # not have our boot identifier, finds a counter far below what is reserved, and would take it for damage.
+        self.words[COMPLEMENT] = self.words[NEXT]
         self._reserve(handle, first)
         store(self.map, 0, HEAD.pack(MAGIC, first, first ^ ALL, first, first, 0, self.capacity))
         store(self.map, LEADER_AT, LEADER.pack(0, 0))
-        self.map[TAKEN_AT:SLOTS_AT] = bytes(SLOTS_AT - TAKEN_AT)
+        taken = bytearray(SLOTS_AT - TAKEN_AT)
+        for number, slot in self.slots():
+            taken[number] = slot.state == LEAVING and not ended(slot)  # it gives up its slot by itself
+        self.map[TAKEN_AT:SLOTS_AT] = bytes(taken)
         self.map[BOOT_AT : BOOT_AT + 16] = boot
 
     def refuse_damaged(self, handle: int) -> None:
@@ -93,7 +102,7 @@ class TicketFile(MappedFile):
     def _refuse_counter(self, upcoming: int) -> None:
         """The counter lies in the range that was reserved last; one that does not was written by somebody else."""
         reserved, _ = read_durable(self.map[:SLOTS_AT], self.where)
-        if not reserved - RANGE - 2 <= upcoming <= reserved or upcoming >= _HIGHEST:
+        if not reserved - RANGE - 2 <= upcoming <= reserved or upcoming >= HIGHEST:
             raise damaged(self.where, f"its next ticket is {upcoming}, and tickets are reserved up to {reserved}")
 
     # Inside the doorway
@@ -107,7 +116,7 @@ class TicketFile(MappedFile):
             if (
                 words[COMPLEMENT] ^ upcoming == ALL
                 and upcoming in self.reserved
-                and words[BROKEN_WORD] <= upcoming
+                and words[BROKEN_WORD] <= words[REVOKED_WORD] <= upcoming
                 and words[0] == MAGIC_WORD
                 and self.halves[CAPACITY_HALF] == self.capacity
             ):
@@ -121,15 +130,15 @@ class TicketFile(MappedFile):
             raise Gone
         if facts.st_size < self.size:
             raise damaged(self.where, f"it was truncated to {facts.st_size} bytes while in use")
-        magic, upcoming, complement, broken, _, _, capacity = HEAD.unpack_from(self.map, 0)
+        magic, upcoming, complement, broken, revoked, _, capacity = HEAD.unpack_from(self.map, 0)
         if magic != MAGIC:
             raise damaged(self.where, f"it begins with {magic!r}, expected {MAGIC!r}")
         if upcoming ^ complement != ALL:  # its writer died between two stores
             upcoming = max(read_durable(self.map[:SLOTS_AT], self.where)[0], now_ticket())
             self._reserve(handle, upcoming)
             store(self.map, COUNTER_AT, COUNTER.pack(upcoming, upcoming ^ ALL))
-        if broken > upcoming:
-            raise damaged(self.where, f"tickets below {broken} are void, and only {upcoming} were drawn")
+        if not broken <= revoked <= upcoming:
+            raise self._impossible(broken, revoked, upcoming)
         if capacity != self.capacity:
             self._remap(handle)
         if upcoming not in self.reserved:
@@ -138,17 +147,27 @@ class TicketFile(MappedFile):
         return upcoming, broken
 
     def _reserve(self, handle: int, upcoming: int) -> None:
-        """Make sure, durably, that the next tickets will not be issued again after a power loss."""
+        """Make sure, durably, that the next tickets will not be issued again after a power loss.
+
+        A record in the map counts only if its fsync is known to have succeeded: it may have failed, or its writer may
+        have been killed. Then the record is written again before the next fsync, since the kernel may take the page of
+        a failed one for clean."""
         reserved, sequence = read_durable(self.map[:SLOTS_AT], self.where)
+        known = self.words[ON_DISK_WORD] == sequence
         if upcoming + 2 > reserved:
-            reserved, sequence = upcoming + RANGE, sequence + 1
+            known, reserved, sequence = False, upcoming + RANGE, sequence + 1
+        if not known:
             place = DURABLE_AT[(sequence + 1) % 2]  # the older of the two: the newer stays whole
             self.map[place : place + DURABLE.size] = durable(reserved, sequence)
-            self.map.flush()
             try:
+                self.map.flush()
                 os.fsync(handle)
             except OSError as error:
-                raise EngineUnavailable(f"cannot make {self.where} durable: {error.strerror}") from error
+                raise EngineUnavailable(
+                    f"cannot make {self.where} durable: {error.strerror}; nothing was granted",
+                    hint="make room on the disk, or see what the kernel says about it (dmesg)",
+                ) from error
+            self.words[ON_DISK_WORD] = sequence
         self.reserved = range(reserved - RANGE - 2, reserved - 1)
 
     def free_slot(self, handle: int) -> int:
@@ -202,9 +221,17 @@ class TicketFile(MappedFile):
         )
 
     def broken_below(self) -> int:
-        """Tickets below this one are void."""
+        """Tickets below this one are void. Holders are told first, so `revoked` is never lower; that is how a damaged
+        word is noticed, from which somebody would be granted. Read in this order, because all of them only grow."""
         broken: int = self.words[BROKEN_WORD]
+        revoked: int = self.words[REVOKED_WORD]
+        if broken > revoked:
+            raise self._impossible(broken, revoked, self.words[NEXT])
         return broken
+
+    def _impossible(self, broken: int, revoked: int, upcoming: int) -> CorruptState:
+        what = f"tickets below {broken} are void, holders below {revoked} were told, and the next ticket is {upcoming}"
+        return damaged(self.where, what)
 
     def limit(self) -> int:
         """The limit of a semaphore; 1 for a lock or an election."""

@@ -9,17 +9,20 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from vez.engines import handles
+from vez.engines import handles, queueing
 from vez.engines.base import Place
 from vez.engines.file.bell import Bell, Ear
 from vez.engines.file.layout import LEAVING, MEAN_REAL
 from vez.engines.file.slots import contestant
 from vez.engines.file.ticket import Ticket
+from vez.engines.wording import broken_before_taken
 from vez.errors import OwnershipLost
 
 HEAD_POLL = 0.05
 """Seconds after which the first waiter polls although nobody rang: a ring can be lost, and the end of a process in
 another container is not seen. It keeps the promise of 100 ms in every case, and costs one system call of one waiter."""
+FOREIGN_POLL = 0.002
+"""Poll interval, in seconds, of a waiter that cannot be rung, since sockets do not cross network namespaces."""
 QUEUE_POLL = 1.0
 """Fallback poll interval, in seconds, of waiters that are not first."""
 
@@ -43,8 +46,8 @@ class Waiter(Ticket):
         raise NotImplementedError
 
     def watch(self) -> tuple[Sequence[int], float]:
-        """The processes whose end concerns us, and how long to sleep at most. Call it after `granted`, which has
-        checked the file."""
+        """The processes whose end concerns us, and how long to sleep at most. Call it after
+        `refuse_truncated`: it reads the map."""
         raise NotImplementedError
 
     def poll(self) -> bool:
@@ -55,6 +58,8 @@ class Waiter(Ticket):
         """Block this thread until something may have changed, at most for so long."""
         if self.relink():
             return
+        self.confirm()
+        self.file.refuse_truncated(self.handle)
         processes, longest = self.watch()
         ended = ear.listen(processes, seconds if seconds < longest else longest)
         if ended:
@@ -64,10 +69,16 @@ class Waiter(Ticket):
         """Async version of `listen`."""
         if self.relink() or self.ear is None:
             return
+        self.confirm()
+        self.file.refuse_truncated(self.handle)
         processes, longest = self.watch()
         ended = await self.ear.listen(self.token, processes, min(seconds, longest))
         if ended:
             self.ended = self.ended | ended
+
+    def confirm(self) -> None:
+        """Raise `Gone` if the name leads to another file by now, where others are granted."""
+        self.file.refuse_moved(time.time())
 
     def wake(self) -> None:
         """End a `listen`, from any thread: ring our own bell."""
@@ -82,23 +93,9 @@ class Waiter(Ticket):
         self.file.refuse_truncated(self.handle)
         low = self.file.broken_below()
         before = [s for _, s in self.file.living(self.handle) if low <= s.ticket < self.token and s.state != LEAVING]
-        mean = self.file.reals[MEAN_REAL]
-        inside = time.time() - before[0].granted if before else 0.0
-        estimate = len(before) * mean / self.request.limit - inside if mean else 0.0
-        return Place(len(before), estimate if estimate > 0 else None, contestant(before[0]) if before else None)
-
-    def explain(self) -> str:
-        """Who holds what we wait for, in words."""
-        place = self.place()
-        if place.holder is None:
-            return ""
-        since = time.time() - place.holder.since
-        return f"process {place.holder.pid} ({place.holder.label}) has been inside for {since:.1f} s"
+        holder = contestant(before[0]) if before else None
+        return queueing.place(len(before), holder, self.file.reals[MEAN_REAL], self.request.limit)
 
     def broken(self) -> OwnershipLost:
         """The error for a waiter whose turn came, and was broken by force before it noticed."""
-        return OwnershipLost(
-            f"the turn of this request for {self.request.name!r} (token {self.token}) came and was broken by force "
-            f"before it was taken",
-            hint="ask again",
-        )
+        return broken_before_taken(self.request, self.token)

@@ -1,38 +1,40 @@
-"""The file engine: turns kept in a directory of this machine, by the kernel and nobody else."""
+"""The core of the file engine: turns kept in a directory of this machine, by the kernel and nobody else."""
 
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
-import resource
 import threading
+from _thread import start_new_thread
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractContextManager
 from fcntl import LOCK_EX, LOCK_UN, flock
-from pathlib import Path
-from urllib.parse import quote
 from weakref import WeakKeyDictionary, finalize
 
 from vez.engines import handles
 from vez.engines.base import Break, Inspection, Kind, Leader, Request
-from vez.engines.file import breaking, inspection
+from vez.engines.circles import Holders, Target
+from vez.engines.file import TRAITS, breaking, inspection, pruning
 from vez.engines.file.bell import the_ringer
 from vez.engines.file.candidates import Candidate
 from vez.engines.file.directory import open_directory
-from vez.engines.file.doorway import busy_doorway, enter
+from vez.engines.file.doorway import enter
 from vez.engines.file.ears import LoopEar
 from vez.engines.file.graph import Graph
 from vez.engines.file.holding import FileHolding
-from vez.engines.file.layout import FREE
 from vez.engines.file.locks import LockTicket
 from vez.engines.file.mapped_file import Gone, file_name
 from vez.engines.file.observers import Observer, observe, observe_async
 from vez.engines.file.permits import Permit
-from vez.engines.file.ticket import Ticket
+from vez.engines.file.place import Place
 from vez.engines.file.ticket_file import TicketFile
 from vez.engines.file.waiter import ear
-from vez.engines.local import LocalEngine, Waiting
-from vez.engines.owners import NOBODY, Owner
+from vez.engines.local import LocalCore, Unprepared, Waiting
+from vez.engines.owners import Claim
+from vez.engines.wording import busy_doorway
+from vez.errors import EngineUnavailable
 
 Contender = LockTicket | Permit | Candidate
 _KINDS: dict[str, type[Contender]] = {"lock": LockTicket, "semaphore": Permit, "election": Candidate}
@@ -40,27 +42,36 @@ _KINDS: dict[str, type[Contender]] = {"lock": LockTicket, "semaphore": Permit, "
 
 def _files_kept() -> int:
     """How many names' files stay mapped while this process does not use them. Each needs two descriptors, so this is a
-    quarter of what the process may open."""
-    allowed = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    return 4096 if allowed == resource.RLIM_INFINITY else max(32, min(4096, allowed // 8))
+    quarter of what the process may open; and no more than a directory keeps, for a file that was pruned takes its room
+    as long as it is mapped."""
+    return max(4, min(pruning.FILES_KEPT, handles.allowed() // 8))
 
 
-class FileEngine(LocalEngine):
+_NOBODY = 0
+"""The owner of observers, which is none."""
+
+
+class FileCore(LocalCore):
     """The names of one directory."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(f"file://{quote(str(path))}")
-        self.path = path
+    traits = TRAITS
+
+    def __init__(self, place: Place) -> None:
+        super().__init__(place.url)
+        self.place, self.path = place, place.path
         self._mutex = threading.Lock()
         self._start()
 
     def _start(self) -> None:
-        self.directory = open_directory(self.path)
+        self.directory = open_directory(self.place)
+        self._identity = _identity(self.directory)
         self.ringer = the_ringer()
         self.graph = Graph(self)
         self._files: OrderedDict[tuple[str, str], TicketFile] = OrderedDict()
         self._files_kept = _files_kept()
+        self._made = 0  # new files, by this process
         self._ears: WeakKeyDictionary[asyncio.AbstractEventLoop, LoopEar] = WeakKeyDictionary()
+        self._last_ear: LoopEar | None = None
         self._unclosed = finalize(self, _close, self._files, self.directory, handles.generation)
         self._unclosed.atexit = False
         self.generation = handles.generation  # last: a thread that sees it may use the rest
@@ -75,16 +86,30 @@ class FileEngine(LocalEngine):
             return found
         with self._mutex:
             self.refuse_if_closed()
+            self._follow()
             if key not in self._files:
-                self._files[key] = TicketFile(self.directory, str(self.path), kind, name)
+                try:
+                    found = TicketFile(self.directory, str(self.path), kind, name)
+                except EngineUnavailable as error:
+                    self._make_room(error)
+                    found = TicketFile(self.directory, str(self.path), kind, name)
+                self._files[key] = found
                 if len(self._files) > self._files_kept:
                     self._files.popitem(last=False)[1].close()
+                if found.is_new:
+                    self._made += 1
+                    if self._made % pruning.SWEEP_EVERY == 1:
+                        pruning.sweep(self)
             return self._files[key]
+
+    def prepare(self, kind: Kind, name: str) -> None:
+        self.file(kind, name)
 
     def exists(self, kind: str, name: str) -> bool:
         """True if the name was ever used in this directory."""
         self._renew_if_forked()
         self.refuse_if_closed()
+        self._follow()
         return os.access(file_name(kind, name), os.F_OK, dir_fd=self.directory, follow_symlinks=False)
 
     def _renew_if_forked(self) -> None:
@@ -92,6 +117,34 @@ class FileEngine(LocalEngine):
             if self.generation != handles.generation:  # a forked child starts anew
                 self._mutex = threading.Lock()
                 self._start()
+
+    def _make_room(self, error: EngineUnavailable) -> None:
+        """Close all files that this process does not use at the moment, if it has too many open; else raise the error.
+        Call it with the mutex."""
+        cause = error.__cause__
+        if not self._files or not isinstance(cause, OSError) or cause.errno not in (errno.EMFILE, errno.ENFILE):
+            raise error
+        while self._files:
+            self._files.popitem()[1].close()
+
+    def _follow(self) -> None:
+        """Open the directory again if its path leads to another one by now: it was renamed, removed or mounted over.
+        The descriptor keeps its number, so that nobody who uses it at this moment meets another file of the process."""
+        with handles.gate:
+            try:
+                there = os.stat(self.path, follow_symlinks=False)
+                if (there.st_dev, there.st_ino) == self._identity:
+                    return
+            except (FileNotFoundError, NotADirectoryError):
+                pass  # as at the beginning, it is made
+            except OSError:
+                return  # we may not look
+            found = open_directory(self.place)
+            try:
+                os.dup2(found, self.directory, inheritable=False)
+                self._identity = _identity(found)
+            finally:
+                handles.close_handle(found)
 
     def _forget(self, file: TicketFile) -> None:
         with self._mutex:
@@ -104,14 +157,16 @@ class FileEngine(LocalEngine):
         while True:
             file = self.file(kind, name)
             try:
-                return file, file.handle()
+                if file.elsewhere() is None:
+                    return file, file.handle()
             except Gone:
-                self._forget(file)
+                pass
+            self._forget(file)
 
     # Taking part
 
     def enlist(
-        self, request: Request, owner: Owner, patience: float | None, listener: LoopEar | None = None, *, wait: bool,
+        self, request: Request, owner: int, patience: float | None, listener: LoopEar | None = None, *, wait: bool,
         kind: type[Contender] | None = None,
     ) -> Contender | None:  # fmt: skip
         while True:
@@ -147,14 +202,23 @@ class FileEngine(LocalEngine):
             except Gone:
                 contender.abandon()
                 self._forget(file)
+            except EngineUnavailable as error:
+                contender.quit()
+                del contender, file
+                with self._mutex:
+                    self._make_room(error)
             except BaseException:
-                if contender.state != FREE:
-                    contender.release()
-                else:
-                    contender.abandon()
+                try:
+                    contender.quit()
+                except BaseException:  # a second interrupt
+                    start_new_thread(handles.quietly, (contender.quit,))
                 raise
 
-    def enlist_async(self, request: Request, owner: Owner, *, wait: bool) -> Waiting | None:
+    def enlist_async(self, request: Request, owner: int, *, wait: bool, prepared: bool = False) -> Waiting | None:
+        if self.closed:
+            self.refuse_if_closed()
+        if not prepared and (request.kind, request.name) not in self._files:
+            raise Unprepared
         return self.enlist(request, owner, 0, self.loop_ear(), wait=wait)
 
     def watch_election(self, request: Request, patience: float | None) -> Observer:
@@ -169,37 +233,47 @@ class FileEngine(LocalEngine):
         return self._watch(request, 0, self.loop_ear())
 
     def _watch(self, request: Request, patience: float | None, listener: LoopEar | None) -> Observer:
-        observer = self.enlist(request, NOBODY, patience, listener, wait=True, kind=Observer)
+        observer = self.enlist(request, _NOBODY, patience, listener, wait=True, kind=Observer)
         assert isinstance(observer, Observer), "with wait=True a request is always enlisted"
         return observer
 
     def loop_ear(self) -> LoopEar:
         """The ear of the running event loop."""
-        loop = asyncio.get_running_loop()
+        loop, last = asyncio.get_running_loop(), self._last_ear
+        if last is not None and last.loop is loop and last.generation == handles.generation:
+            return last  # the short way: every turn of a task passes here
         found = self._ears.get(loop)
         if found is None or found.generation != handles.generation:
             # An ear keeps its loop alive. The table is copied first: loops of other threads may begin meanwhile.
             for other in [one for known in self._ears.keyrefs() if (one := known()) is not None and one.is_closed()]:
                 if (closed := self._ears.pop(other, None)) is not None:
                     closed.close()
-            found = self._ears[loop] = LoopEar(loop)
+            self.refuse_if_closed()  # else nobody would close a new ear
+            try:
+                found = LoopEar(loop)
+            except EngineUnavailable as error:
+                with self._mutex:
+                    self._make_room(error)
+                found = LoopEar(loop)
+            self._ears[loop] = found
+        self._last_ear = found
         return found
 
-    def before_waiting(self, waiting: Waiting, owner: Owner) -> bool:
-        if isinstance(waiting, Ticket) and (held := self._held_here(owner)):
-            return self.graph.refuse_cycle(waiting, owner, held)
-        return True
+    # Circles
 
-    def after_waiting(self, waiting: Waiting, owner: Owner) -> None:
-        for holding in self._held_here(owner):
-            holding.waits_for(0)
+    @property
+    def identity(self) -> tuple[int, int]:
+        return self._identity
 
-    def _held_here(self, owner: Owner) -> list[FileHolding]:
-        return [
-            holding
-            for engine, holding in owner.holdings()
-            if isinstance(engine, FileEngine) and engine.path == self.path and isinstance(holding, FileHolding)
-        ]
+    def holders(self, target: Target, here: list[Claim], mine: set[int]) -> Holders:
+        return self.graph.holders(target, here, mine)
+
+    def searching(self) -> AbstractContextManager[object]:
+        return self.graph.searching()
+
+    def note(self, holding: Claim, target: Target | None) -> None:
+        if isinstance(holding, FileHolding):
+            holding.waits_for(0 if target is None else self.graph.key_of(target))
 
     # Looking
 
@@ -209,7 +283,14 @@ class FileEngine(LocalEngine):
     def names(self, prefix: str = "", kind: Kind = "lock") -> list[str]:
         self._renew_if_forked()
         self.refuse_if_closed()
+        self._follow()
         return inspection.names(self, prefix, kind)
+
+    def prune(self, prefix: str = "") -> int:
+        self._renew_if_forked()
+        self.refuse_if_closed()
+        self._follow()
+        return pruning.prune(self, prefix)
 
     def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:
         return breaking.break_lock(self, name, reason, kind)
@@ -217,22 +298,35 @@ class FileEngine(LocalEngine):
     def observe(self, name: str, seconds: float | None = None) -> Iterator[Leader | None]:
         return observe(self, name, seconds)
 
-    def observe_async(self, name: str) -> AsyncIterator[Leader | None]:
-        return observe_async(self, name)
+    def observe_async(self, name: str, seconds: float | None = None) -> AsyncIterator[Leader | None]:
+        return observe_async(self, name, seconds)
+
+    def end_waits(self) -> None:
+        if self.generation != handles.generation:
+            return
+        super().end_waits()
+        self._last_ear = None
+        for listener in list(self._ears.values()):
+            listener.close()
+        self._ears.clear()
 
     def close(self) -> None:
-        if self.generation != handles.generation or self.closed:
+        if self.generation != handles.generation:
             return
-        self.leave_all()
-        self._unclosed.detach()
+        self.end_waits()
+        if self._unclosed.detach() is None:  # it was closed before
+            return
+        self.graph.close()
         with self._mutex:
             for file in self._files.values():
                 file.close()
             self._files.clear()
             handles.close_handle(self.directory)
-        for listener in self._ears.values():
-            listener.close()
-        self._ears.clear()
+
+
+def _identity(directory: int) -> tuple[int, int]:
+    facts = os.fstat(directory)
+    return facts.st_dev, facts.st_ino
 
 
 def _close(files: OrderedDict[tuple[str, str], TicketFile], directory: int, generation: int) -> None:

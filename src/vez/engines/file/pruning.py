@@ -1,0 +1,123 @@
+"""Pruning: the files of names that nobody uses are removed, and their tokens are never issued again.
+
+A name is idle if no byte of its file is locked: nobody holds it, waits for it or watches it. That is asked inside its
+doorway, and the file is removed before the doorway is left. Whoever comes later finds it gone, and makes a new one.
+Before a file goes, the mark of the directory is raised, durably, above all tickets that it reserved; a new file starts
+at the mark or at the clock, whichever is higher. So the tokens of a name grow even if the clock was turned back.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import struct
+from collections.abc import Iterator
+from fcntl import F_WRLCK, LOCK_EX, LOCK_NB, flock
+from typing import TYPE_CHECKING, get_args
+
+from vez.engines import handles
+from vez.engines.base import Kind
+from vez.engines.file.byte_locks import HIGHEST, conflict
+from vez.engines.file.layout import MAGIC, SLOTS_AT, identity_in, read_durable
+from vez.engines.file.mark import TEMPORARY, raising_mark, remove_leftover
+from vez.errors import CorruptState, EngineUnavailable, VezError
+
+if TYPE_CHECKING:
+    from vez.engines.file.core import FileCore
+
+FILES_KEPT = 1000
+"""Files of idle names that a directory keeps. Each has 8 KiB, so any number of idle names takes less than 10 MB."""
+SWEEP_EVERY = 32
+"""How many new files a process makes between two looks at the whole directory."""
+_BATCH = 64
+"""Files removed with one fsync of the mark; their doorways stay closed for so long."""
+_TRIED = 16 * SWEEP_EVERY
+"""Files that one sweep looks at: somebody waits for it."""
+
+
+def prune(engine: FileCore, prefix: str = "") -> int:
+    """Remove the files of all idle names that begin with the prefix; how many."""
+    with _errors(engine):
+        _remove_leftovers(engine)
+        return _remove(engine, [entry.name for entry in _entries(engine)], prefix)
+
+
+def sweep(engine: FileCore) -> None:
+    """Remove files of idle names, the longest unused first, if the directory has too many. It never fails: whoever made
+    a file wants a turn, and not a tidy directory."""
+    with contextlib.suppress(OSError, VezError):
+        _remove_leftovers(engine)
+        entries = list(_entries(engine))
+        if len(entries) > FILES_KEPT:
+            found = sorted((entry.stat(follow_symlinks=False).st_mtime_ns, entry.name) for entry in entries)
+            too_many = len(entries) - FILES_KEPT + SWEEP_EVERY  # so that the next sweep finds few
+            _remove(engine, [name for _, name in found[: min(too_many, _TRIED)]])
+
+
+def _entries(engine: FileCore) -> Iterator[os.DirEntry[str]]:
+    with os.scandir(engine.directory) as found:
+        yield from (entry for entry in found if entry.name.partition(".")[0] in get_args(Kind))
+
+
+def _remove_leftovers(engine: FileCore) -> None:
+    for entry in os.listdir(engine.directory):
+        if entry.startswith(TEMPORARY):
+            remove_leftover(engine.directory, entry)
+
+
+def _remove(engine: FileCore, entries: list[str], prefix: str = "") -> int:
+    removed = 0
+    for first in range(0, len(entries), _BATCH):
+        with contextlib.ExitStack() as stack:
+            idle: list[str] = []
+            highest = 0
+            for entry in entries[first : first + _BATCH]:
+                reserved = _closed(engine, entry, prefix, stack)
+                if reserved is not None:
+                    idle.append(entry)
+                    highest = max(highest, reserved)
+            if idle:
+                stack.enter_context(raising_mark(engine.directory, str(engine.path), highest))
+            for entry in idle:
+                os.unlink(entry, dir_fd=engine.directory)
+            removed += len(idle)
+    return removed
+
+
+def _closed(engine: FileCore, entry: str, prefix: str, stack: contextlib.ExitStack) -> int | None:
+    """Close the doorway of an idle name until the stack unwinds, and say which tickets it reserved. None if the name is
+    in use, or if its file is not one to touch: a damaged one is shown by `vez status`."""
+    try:
+        handle = handles.open_handle(entry, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK, directory=engine.directory)
+    except OSError:
+        return None
+    stack.callback(handles.close_handle, handle)
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            return None
+        flock(handle, LOCK_EX | LOCK_NB)
+        if conflict(handle, 0, HIGHEST, F_WRLCK) is not None or not _leads_here(engine, entry, handle):
+            return None
+        page = os.pread(handle, SLOTS_AT, 0)
+        if page[:8] != MAGIC or not identity_in(page).startswith(prefix):
+            return None
+        return read_durable(page, entry)[0]
+    except (OSError, CorruptState, struct.error):
+        return None
+
+
+def _leads_here(engine: FileCore, entry: str, handle: int) -> bool:
+    """True if the name still leads to this file: another process may have pruned it, and a third made a new one."""
+    try:
+        return os.path.samestat(os.stat(entry, dir_fd=engine.directory, follow_symlinks=False), os.fstat(handle))
+    except FileNotFoundError:
+        return False
+
+
+@contextlib.contextmanager
+def _errors(engine: FileCore) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise EngineUnavailable(f"cannot prune {engine.path}: {error.strerror}") from error

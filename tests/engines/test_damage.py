@@ -1,0 +1,95 @@
+"""Damaged words of a file in use: they are reported, and nothing is granted from them."""
+
+from __future__ import annotations
+
+import struct
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import vez
+from vez.engines.file import layout
+from vez.errors import CorruptState, LockTimeout
+from vez.testing import eventually
+
+
+def request(client: vez.Client, kind: str) -> Any:
+    made = {"lock": client.lock, "semaphore": lambda name: client.semaphore(name, 1), "election": client.election}
+    return made[kind]("x")
+
+
+def damage(home: Path, kind: str, place: int, content: bytes) -> None:
+    with (home / f"{kind}.x").open("r+b") as file:
+        file.seek(place)
+        file.write(content)
+
+
+def word(number: int) -> bytes:
+    return struct.pack("<Q", number)
+
+
+@pytest.mark.parametrize("kind", ["lock", "semaphore"])
+@pytest.mark.parametrize(("place", "above"), [
+    (layout.BROKEN_AT, 1), (layout.BROKEN_AT, 5), (layout.REVOKED_AT, 5),
+    (layout.REVOKED_AT, 1 << 62),
+])  # fmt: skip
+def test_tickets_that_nobody_has_broken_are_not_void(
+    home: Path, client: vez.Client, kind: str, place: int, above: int
+) -> None:
+    grant = request(client, kind).acquire()
+    damage(home, kind, place, word(grant.token + above))
+    with vez.connect(f"file://{home}") as other, ThreadPoolExecutor(1) as pool:
+        for one in (client, other):
+            with pytest.raises(CorruptState):
+                pool.submit(request(one, kind).acquire, 0).result()
+
+
+@pytest.mark.parametrize("kind", ["lock", "semaphore"])
+def test_a_waiter_is_not_granted_by_a_damaged_word(home: Path, client: vez.Client, kind: str) -> None:
+    grant = request(client, kind).acquire()
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(request(client, kind).acquire, 20)
+        eventually(lambda: len(client.inspect("x", kind).queue) == 1, "it waits")  # type: ignore[arg-type]
+        damage(home, kind, layout.BROKEN_AT, word(grant.token + 1))
+        with pytest.raises(CorruptState, match="void"):
+            waiting.result(60)
+
+
+@pytest.mark.parametrize("tail", [layout.FIRST_CAPACITY + 1, 5000, 0xFFFF_FFFF])
+def test_a_tail_beyond_the_slots_is_damage(home: Path, client: vez.Client, tail: int) -> None:
+    client.lock("x").acquire().release()
+    damage(home, "lock", layout.TAIL_AT, struct.pack("<I", tail))
+    with pytest.raises(CorruptState, match="slot"):
+        client.lock("x").acquire(0)
+
+
+@pytest.mark.parametrize("ticket", [1 << 61, layout.ALL])
+def test_a_ticket_in_the_queue_that_was_not_drawn_is_damage(home: Path, client: vez.Client, ticket: int) -> None:
+    grant = client.lock("x").acquire()
+    damage(home, "lock", layout.SLOTS_AT, word(ticket))
+    with ThreadPoolExecutor(1) as pool, pytest.raises(CorruptState, match="ticket"):
+        pool.submit(client.lock("x").acquire, 1).result()
+    grant.check()
+
+
+@pytest.mark.parametrize("kind", ["lock", "semaphore", "election"])
+def test_a_process_number_that_nobody_can_have_frees_nothing(home: Path, client: vez.Client, kind: str) -> None:
+    """The number of a process is only for show and for a shorter wait: the byte decides."""
+    grant = request(client, kind).acquire()
+    for number in range(4):
+        damage(home, kind, layout.SLOTS_AT + number * layout.SLOT_BYTES + 4 * layout.PID_HALF + 3, b"\xff")
+    with vez.connect(f"file://{home}") as other, ThreadPoolExecutor(1) as pool:
+        for one in (client, other):
+            with pytest.raises(LockTimeout):
+                pool.submit(request(one, kind).acquire, 0.2).result()
+            assert [who.token for who in one.inspect("x", kind).holders] == [grant.token]  # type: ignore[arg-type]
+    grant.check()
+
+
+def test_a_damaged_label_does_not_reach_the_terminal(home: Path, client: vez.Client) -> None:
+    with client.lock("x", label="nightly é"):
+        assert client.inspect("x").holders[0].label == "nightly é"
+        damage(home, "lock", layout.SLOTS_AT + layout.SLOT.size - layout.LABEL_BYTES, b"\x1b[2J\n")
+        assert client.inspect("x").holders[0].label == "�[2J�ly é"

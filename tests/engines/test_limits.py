@@ -1,0 +1,143 @@
+"""Few descriptors, datagrams of strangers, and clocks that jump."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from vez.engines.file.bell import Bell, the_ringer
+
+
+def run(program: str) -> str:
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_few_descriptors_are_enough_for_many_names(home: Path) -> None:
+    """Two dozen names were too many for a process that may open 64 files, and it did not recover."""
+    program = f"""
+import resource, threading, vez
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+client = vez.connect("file://{home}")
+for number in range(200):
+    with client.lock(f"n{{number}}"):
+        pass
+for kind in (client.election, lambda name: client.semaphore(name, 2)):
+    for number in range(60):
+        with kind(f"m{{number}}"):
+            pass
+held = [client.lock(f"h{{number}}").acquire() for number in range(12)]
+def want(number):
+    with client.lock(f"h{{number}}"):
+        pass
+threads = [threading.Thread(target=want, args=(number,)) for number in range(3)]
+for thread in threads:
+    thread.start()
+for grant in held:
+    grant.release()
+for thread in threads:
+    thread.join()
+print(len(client.locks()))
+"""
+    assert run(program) == "212\n"
+
+
+def test_the_limit_itself_is_an_error_of_the_engine_and_passes(home: Path) -> None:
+    program = f"""
+import asyncio, os, resource, threading, vez, vez.aio
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+client = vez.connect("file://{home}")
+held = []
+try:
+    for number in range(100):
+        held.append(client.lock(f"n{{number}}").acquire())
+except vez.EngineUnavailable as error:
+    print("ulimit" in error.hint, error.definite)
+print(len(held) > 10, all(not grant.lost for grant in held))
+for grant in held:
+    grant.release()
+client.lock("after").acquire().release()
+files = []
+try:
+    while True:
+        files.append(os.open("/dev/null", os.O_RDONLY))
+except OSError:
+    pass
+def wait():
+    try:
+        client.lock("after").acquire(5)
+    except vez.VezError as error:
+        print(type(error).__name__)
+grant = client.lock("after").acquire()
+thread = threading.Thread(target=wait)
+thread.start()
+thread.join()
+while files:
+    os.close(files.pop())
+grant.release()
+"""
+    assert run(program) == "True True\nTrue True\nEngineUnavailable\n"
+
+
+def test_strangers_neither_ring_nor_fill_a_bell() -> None:
+    """Everybody sees the address; only those who take part can read the secret."""
+    bell = Bell()
+    try:
+        address = bell.socket.getsockname()
+        assert bell.number not in address
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as stranger:
+            stranger.setblocking(False)
+            for text in (b"", b"x", bytes(8), bytes(16), address[5:] + bytes(12)) * 50:
+                stranger.sendto(text, address)
+        assert bell.heard() == []
+        the_ringer().ring(bell.number, 7)
+        assert bell.heard() == [7]
+    finally:
+        bell.close()
+
+
+def test_rings_are_read_in_portions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vez.engines.file.bell._MOST_AT_ONCE", 3)
+    bell = Bell()
+    try:
+        for ticket in range(1, 6):
+            the_ringer().ring(bell.number, ticket)
+        assert [bell.heard(), bell.heard(), bell.heard()] == [[1, 2, 3], [4, 5], []]
+    finally:
+        bell.close()
+
+
+def test_a_clock_that_jumps_does_not_spoil_the_estimate_of_the_wait(home: Path) -> None:
+    """The mean of the stays is kept in the file; one stay of ten years would count for a hundred turns."""
+    program = f"""
+import threading, time, vez
+from vez.engines.file import ticket, waiter
+jump = 0.0
+ticket.time = lambda: time.time() + jump
+client = vez.connect("file://{home}")
+for _ in range(5):
+    with client.lock("x"):
+        time.sleep(0.01)
+for years in (-10, 10):
+    with client.lock("x"):
+        jump += years * 365 * 86400
+places = []
+def wait():
+    with vez.connect("file://{home}") as other, other.lock("x", on_wait=places.append):
+        pass
+with client.lock("x"):
+    thread = threading.Thread(target=wait)
+    thread.start()
+    while not places:
+        time.sleep(0.001)
+thread.join()
+estimate = places[0].estimated_seconds
+print(estimate is None or estimate < 60, estimate)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert done.stdout.startswith("True"), done.stdout + done.stderr

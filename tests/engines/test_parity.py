@@ -1,0 +1,121 @@
+"""Clients and engines for threads and for tasks have the same names, parameters, defaults and texts."""
+
+from __future__ import annotations
+
+import inspect
+import re
+
+import pytest
+
+import vez
+import vez.aio
+from vez.engines.local_tasks import LocalAsyncEngine
+from vez.engines.local_threads import LocalEngine
+from vez.engines.seam import AsyncEngine, AsyncHolding, Engine, Holding
+from vez.turns import aio, client
+from vez.turns.watched import AsyncEntry, AsyncWatched, Entry, Watched, WatchedAsyncEngine, WatchedEngine
+
+DIFFER = {
+    ("Client", "__doc__"), ("Lock", "__doc__"), ("Election", "__doc__"), ("Grant", "__doc__"),  # `with`, `async with`
+    ("Lock", "acquire"), ("Lock", "release"), ("Lock", "owned"), ("Election", "acquire"),  # who holds: a thread, a task
+    ("Grant", "wait_lost"),  # threads look, tasks are told
+}  # fmt: skip
+"""Texts that may differ, and why."""
+CLASSES = ("Client", "Lock", "Election", "Grant", "Leadership")
+SEAM: dict[tuple[type, type], set[str]] = {
+    (Engine, AsyncEngine): {"abandon"},  # an engine for tasks can outlive its event loop
+    (LocalEngine, LocalAsyncEngine): {"abandon"},
+    (Holding, AsyncHolding): {"on_loss"},  # threads look, tasks are told
+    (WatchedEngine, WatchedAsyncEngine): set(),
+    (Watched, AsyncWatched): {"on_loss"},
+    (Entry, AsyncEntry): {"on_loss"},
+}
+"""The interfaces of engines and what implements them, for threads and for tasks; and names that only tasks have."""
+
+
+def public(kind: type) -> dict[str, object]:
+    """Methods and properties, and the attributes that objects have: from `__slots__` or from annotations."""
+    attributes = {
+        name for base in kind.__mro__ for name in (*inspect.get_annotations(base), *vars(base).get("__slots__", ()))
+    }
+    found = dict.fromkeys(attributes) | {
+        name: made for name in dir(kind) if not inspect.ismemberdescriptor(made := inspect.getattr_static(kind, name))
+    }
+    return {name: made for name, made in found.items() if not name.startswith("_")}
+
+
+def parameters(function: object) -> list[tuple[str, object, object]]:
+    return [(one.name, one.kind, one.default) for one in inspect.signature(function).parameters.values()]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_both_have_the_same_names(kind: str) -> None:
+    mine, theirs = public(getattr(client, kind)), public(getattr(aio, kind))
+    assert mine.keys() == theirs.keys()
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_both_have_the_same_parameters_and_defaults(kind: str) -> None:
+    mine, theirs = public(getattr(client, kind)), public(getattr(aio, kind))
+    compared = 0
+    for name in mine.keys() & theirs.keys():
+        if inspect.isfunction(mine[name]) or inspect.isfunction(theirs[name]):
+            assert parameters(mine[name]) == parameters(theirs[name]), name
+            compared += 1
+        else:
+            assert type(mine[name]) is type(theirs[name]), name
+    assert compared >= 3
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_both_have_the_same_texts(kind: str) -> None:
+    mine, theirs = public(getattr(client, kind)), public(getattr(aio, kind))
+    for name in mine.keys() & theirs.keys():
+        if mine[name] is None:
+            continue
+        ours, others = inspect.getdoc(mine[name]), inspect.getdoc(theirs[name])
+        if (kind, name) in DIFFER or any((base, name) in DIFFER for base in ("Lock", "Grant")):
+            assert ours
+            assert others
+        else:
+            assert re.sub(r"\s+", " ", ours or "") == re.sub(r"\s+", " ", others or ""), name
+
+
+def test_the_functions_of_the_modules_take_what_the_methods_take() -> None:
+    for module in (vez, vez.aio):
+        assert parameters(module.lock) == parameters(module.Client.lock)[1:]
+        assert parameters(module.connect) == parameters(vez.connect)
+
+
+@pytest.mark.parametrize(("threads", "tasks"), SEAM)
+def test_both_sides_of_the_seam_have_the_same_names_parameters_and_texts(threads: type, tasks: type) -> None:
+    mine, theirs = public(threads), public(tasks)
+    assert mine.keys() == theirs.keys() - SEAM[threads, tasks]
+    assert SEAM[threads, tasks] <= theirs.keys()
+    compared = 0
+    for name in mine:
+        one, other = mine[name], theirs[name]
+        if inspect.isfunction(one):
+            assert parameters(one) == parameters(other), name
+            assert inspect.signature(one).return_annotation == returned(other), name
+            compared += 1
+        assert plain(one) == plain(other), name
+    assert compared >= 2
+
+
+def plain(made: object) -> str:
+    return re.sub(r"\s+", " ", inspect.getdoc(made) or "") if callable(made) or isinstance(made, property) else ""
+
+
+def returned(function: object) -> str:
+    """What it returns, with the words for threads in place of those for tasks."""
+    found = str(inspect.signature(function).return_annotation)  # type: ignore[arg-type]
+    return found.replace("AsyncHolding", "Holding").replace("AsyncIterator", "Iterator")
+
+
+@pytest.mark.parametrize("kind", [AsyncEngine, LocalAsyncEngine])
+def test_everything_that_an_engine_for_tasks_does_is_awaited(kind: type) -> None:
+    """All but `abandon`, which has no loop to wait in; `observe` is iterated over."""
+    functions = {name: made for name, made in public(kind).items() if inspect.isfunction(made)}
+    plain_ones = {name for name, made in functions.items() if not inspect.iscoroutinefunction(made)}
+    assert plain_ones == {"abandon", "observe"}
