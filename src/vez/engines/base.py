@@ -1,22 +1,16 @@
-"""The interface of every engine, and the values that go in and out.
-
-The client (`vez.turns.client`, `vez.aio`) knows nothing of files and sockets; an engine knows nothing of context
-managers. Between them: a `Request` goes in, a `Holding` comes out, or one of the errors of `vez.errors`.
-Engines of one machine share the two pumps of `vez.engines.local`; engines over a network write their own.
-"""
+"""The values that go into an engine and come out of it; `seam.py` has the interfaces."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import AsyncIterator, Callable, Iterator
-from typing import TYPE_CHECKING, Literal, Protocol
+from collections.abc import Callable
+from typing import Any, Literal
 
 import msgspec
 
-if TYPE_CHECKING:
-    from vez.engines.owners import Owner
-
 Kind = Literal["lock", "semaphore", "election"]
+Token = int | Any
+"""The token of a grant, as programs see it: None where the engine gives no fencing (`Traits.token`). Written in this
+way, as typeshed does, since having to ask for None would burden every program that uses an engine with fencing."""
 
 MAX_LABEL = 48
 """Largest label in bytes. A label is how a holder or waiter is shown to others."""
@@ -36,6 +30,48 @@ class Request(msgspec.Struct, frozen=True):
     """In an election the heaviest candidate wins; among equals the first."""
     grace_ms: int = DEFAULT_GRACE_MS
     label: str = ""
+    lease_ms: int | None = None
+    """How long a silent holder keeps it, where leases free the locks of the dead; None: the engine's default."""
+
+
+class Traits(msgspec.Struct, frozen=True, kw_only=True):
+    """What an engine can do. Clients, the conformance suite and the documentation read it; nothing is faked."""
+
+    frees: Literal["kernel", "lease", "process", "members"] | None
+    """What frees the lock of a dead holder: the kernel at once, the end of its lease, the end of the process in which
+    everything is, or the other members of its group when they notice. None: nothing does, and the others wait."""
+    reaches: Literal["process", "machine", "network"]
+    """Who can take part: the threads and tasks of one process, all processes of one machine, or many machines."""
+    token: Literal["arrival", "grant"] | None
+    """When the fencing token is drawn: when the request arrives, so that waiters have theirs, or when it is granted.
+    None: there is no fencing, `grant.token` is None, and `vez.fence` refuses it. Terms of elections are drawn when a
+    leader is elected."""
+    cycles: Literal["all", "process"] | None
+    """Whose cycles of waits are refused: those of all who take part, only those within one process, or none."""
+    lease_seconds: float | None = None
+    """The lease of a request that names none; None without leases."""
+    queue_visible: bool = True
+    """True if `inspect` shows the waiters, and waiters know their position."""
+    stays: Literal["all", "present"] | None = "all"
+    """Whose stays make the mean stay and the estimated waits: all that have ended, or those that the holders and
+    waiters of the moment have had themselves before. None: neither is known."""
+    order: Literal["all", "vez"] | None = "all"
+    """First come, first served: among all programs that use the name, or only among those that use vez. None: only
+    among the threads and tasks of one program."""
+    transfer: bool = True
+    """True if a leader can choose the next one."""
+    lifeline: bool = False
+    """True if a child process can keep the lock when its parent is killed."""
+    breaks: bool = True
+    """True if a lock can be taken from its holders by force."""
+    shared: bool = True
+    semaphores: bool = True
+    elections: bool = True
+    locks: bool = True
+    weights: bool = True
+    """True if the heaviest candidate of an election wins; else the first."""
+    notes: tuple[str, ...] = ()
+    """What the engine does not tolerate, one plain sentence each."""
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -52,7 +88,8 @@ class Place(msgspec.Struct, frozen=True):
 class Contestant(msgspec.Struct, frozen=True):
     """A holder or a waiter, as `inspect` shows it."""
 
-    token: int
+    token: int | None
+    """Its fencing token, or the number of a waiter in the queue; None where the engine gives none."""
     pid: int
     host: str
     since: float
@@ -105,73 +142,3 @@ class Leader(msgspec.Struct, frozen=True):
 
 
 Progress = Callable[[Place], None]
-
-
-class Holding(Protocol):
-    """A lock, a permit or a leadership that was granted."""
-
-    @property
-    def token(self) -> int:
-        """The fencing token; the term of a leadership."""
-
-    def why_lost(self) -> str | None:
-        """Reason of the loss, or None while held. Never blocks."""
-
-    def on_loss(self, tell: Callable[[str], None]) -> None:
-        """Call `tell` with the reason, from the event loop, when the holding is lost; for `acquire_async` only."""
-
-    def release(self) -> None:
-        """Release. Calling it twice is harmless."""
-
-    async def release_async(self) -> None:
-        """Async version of `release`."""
-
-    def transfer(self, to: str) -> int:
-        """Make the candidate with this label leader; its term."""
-
-    def lifeline(self) -> int | None:
-        """A copy of the descriptor on which the lock depends, for a child that should keep it if we are killed. The
-        caller closes it. None if the engine has none: then the lock ends with this process."""
-
-
-class Engine(ABC):
-    """Keeps the turns of all names of one URL."""
-
-    url: str
-    closed: bool = False
-
-    @abstractmethod
-    def acquire(
-        self, request: Request, owner: Owner, seconds: float | None, progress: Progress | None = None
-    ) -> Holding:
-        """Wait until granted. `LockTimeout` after `seconds`; 0 does not wait, None waits without limit."""
-
-    @abstractmethod
-    async def acquire_async(
-        self, request: Request, owner: Owner, seconds: float | None, progress: Progress | None = None
-    ) -> Holding:
-        """Async version of `acquire`."""
-
-    @abstractmethod
-    def inspect(self, name: str, kind: Kind = "lock") -> Inspection:
-        """Holders, queue and forced releases of a name."""
-
-    @abstractmethod
-    def names(self, prefix: str = "", kind: Kind = "lock") -> list[str]:
-        """All names in use, or once used, that begin with the prefix, sorted."""
-
-    @abstractmethod
-    def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:
-        """Take it from its holders by force. None if nobody holds it."""
-
-    @abstractmethod
-    def observe(self, name: str, seconds: float | None = None) -> Iterator[Leader | None]:
-        """Yield the leader now, then each change; end after `seconds` without a change."""
-
-    @abstractmethod
-    def observe_async(self, name: str) -> AsyncIterator[Leader | None]:
-        """Async version of `observe`, which never ends by itself."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Release everything and close."""

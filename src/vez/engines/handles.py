@@ -10,10 +10,14 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import errno
 import os
 import select
 import socket
 import threading
+from _thread import start_new_thread
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from weakref import WeakSet
 
@@ -36,28 +40,77 @@ _forking = False
 """True while the process forks, and in a child until it has closed what it inherited."""
 
 
-def open_handle(path: Path | str, flags: int, *, mode: int = 0o600, directory: int | None = None) -> int:
-    """Open a file, and record the descriptor for the next fork."""
+class Handle(int):
+    """The number of a descriptor, which is closed when nobody has it any more. An interrupt can strike between any call
+    and the storing of its result; what it drops in that way must not stay open, and even locked."""
+
+    closed = False
+    generation: int | None = None  # None: it was dropped before it was recorded
+
+    def __del__(self) -> None:
+        try:
+            if not self.closed and self.generation in (None, generation):
+                _close(self)
+        except Exception:  # noqa: S110  at the interpreter's end the kernel does it
+            pass
+        except BaseException:  # an interrupt, and a finaliser is not called again
+            start_new_thread(quietly, (partial(_close, self),))
+            raise
+
+
+def _close(handle: Handle) -> None:
     with gate:
-        descriptor = os.open(path, flags | os.O_CLOEXEC, mode, dir_fd=directory)
-        _open.add(descriptor)
-    return descriptor
+        if not handle.closed:
+            _open.discard(handle)
+            handle.closed = True  # with no call before the next one: either both happen, or neither
+            os.close(handle)
+
+
+def _recorded(made: Handle) -> Handle:
+    made.generation = generation
+    _open.add(int(made))
+    return made
+
+
+def allowed() -> int:
+    """How many descriptors this process may have open."""
+    import resource  # not on every system
+
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return 1 << 20 if soft == resource.RLIM_INFINITY else soft
+
+
+def quietly(complete: Callable[[], object]) -> None:
+    """Complete what interrupts have cut short, in a thread: only the main thread is interrupted."""
+    with contextlib.suppress(Exception):
+        complete()
+
+
+def hint_for(error: OSError) -> str:
+    """What to do about an error of opening; empty if it says all."""
+    return "raise the limit of open files (ulimit -n)" if error.errno in (errno.EMFILE, errno.ENFILE) else ""
+
+
+def open_handle(path: Path | str, flags: int, *, mode: int = 0o600, directory: int | None = None) -> Handle:
+    """Open a file, and record the descriptor for the next fork."""
+    opener = partial(os.open, dir_fd=directory)
+    with gate:  # all in one call, so that there is no number without an object
+        return _recorded(next(map(Handle, map(opener, (path,), (flags | os.O_CLOEXEC,), (mode,)))))
 
 
 def close_handle(descriptor: int) -> None:
     """Close a descriptor; harmless if it was closed already."""
-    with gate:
-        if descriptor in _open:
-            _open.discard(descriptor)
-            os.close(descriptor)
+    if isinstance(descriptor, Handle) and descriptor.generation == generation:
+        _close(descriptor)
 
 
-def open_pidfd(process: int) -> int:
-    """A descriptor that becomes readable when the process ends."""
+def open_pidfd(process: int) -> Handle:
+    """A descriptor that becomes readable when the process ends; `OSError` if there is no such process."""
     with gate:
-        descriptor = os.pidfd_open(process)
-        _open.add(descriptor)
-    return descriptor
+        try:
+            return _recorded(next(map(Handle, map(os.pidfd_open, (process,)))))
+        except OverflowError:  # a number that no process can have, as a damaged slot may say
+            raise ProcessLookupError(errno.ESRCH, os.strerror(errno.ESRCH)) from None
 
 
 def open_epoll() -> select.epoll:

@@ -1,36 +1,40 @@
-"""Engines of one machine: how a thread waits, and how a task waits.
+"""Engines of one machine: a core that never blocks, which both pumps drive.
 
-A request never blocks by itself: it is asked whether it is granted, and it knows what to listen to. `acquire` blocks
-its thread on that, `acquire_async` its task. Neither is a wrapper around the other.
+A request never blocks by itself: it is asked whether it is granted, and it knows what to listen to. The pump for
+threads (`local_threads.py`) blocks its thread on that, the pump for tasks (`local_tasks.py`) its task. Neither is a
+wrapper around the other.
 """
 
 from __future__ import annotations
 
-import asyncio
 import time
-from abc import abstractmethod
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
-from weakref import ref
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable, Hashable, Iterator
+from contextlib import AbstractContextManager, nullcontext
+from typing import Protocol
 
-from vez.engines.base import Engine, Holding, Place, Progress, Request
-from vez.engines.owners import Owner, leave_all
-from vez.errors import AlreadyHeld, EngineUnavailable, LockTimeout
+from vez.engines import queueing
+from vez.engines.base import Break, Inspection, Kind, Leader, Place, Progress, Request, Traits
+from vez.engines.circles import Holders, Searched, Target, look_again, refuse_circle
+from vez.engines.owners import Claim, leave_all
+from vez.engines.wording import client_closed, timed_out
 
-if TYPE_CHECKING:
-    from vez.engines.owners import Entry
+Blocked = list[tuple[Searched, Claim]]
 
-_LONG = 3600.0
-_TELL = 0.2
-"""Seconds between two reports of the position, for a waiter with `progress`."""
 _ASK_AGAIN = 0.002
 """Seconds after which a waiter asks again whether its wait closes a cycle, if that could not be decided."""
-_LONG_ENOUGH = 0.1
-"""Shortest timeout, in seconds, with which the few milliseconds of `poll` do not matter."""
 _LOOK = 0.01
-_DOORWAY = 0.01
+DOORWAY = 0.01
 """Seconds for which a request with a timeout of 0 waits for the doorway, where nobody stays for more than
 microseconds."""
+
+
+class Superseded(Exception):
+    """The queue in which a request waits was replaced by another, in which it must ask again."""
+
+
+class Unprepared(Exception):
+    """A request needs something that is not open yet; opening it could block."""
 
 
 def give_grace(milliseconds: int, gone: Callable[[], bool]) -> None:
@@ -40,17 +44,22 @@ def give_grace(milliseconds: int, gone: Callable[[], bool]) -> None:
         time.sleep(_LOOK)
 
 
-class Waiting(Holding, Protocol):
-    """A request in the queue; once granted, the holding."""
+class Waiting(Claim, Protocol):
+    """A request in the queue; once granted, the holding. Nothing blocks but `poll`, `listen` and `transfer`."""
 
-    request: Request
-    inside: bool
-    """Granted, and not yet released."""
-    entry: Entry | None
-    """Its entry in `owner.entries`; whoever releases it removes the entry."""
+    @property
+    def token(self) -> int:
+        """The fencing token."""
+
+    @property
+    def lost(self) -> str | None:
+        """Reason of the loss, once it is known."""
+
+    def release(self) -> None:
+        """Release. Calling it twice is harmless."""
 
     def granted(self) -> bool:
-        """True if it is granted by now. Never blocks."""
+        """True if it is granted by now."""
 
     def poll(self) -> bool:
         """Poll for a few milliseconds; True if granted."""
@@ -61,181 +70,124 @@ class Waiting(Holding, Protocol):
     async def listen_async(self, seconds: float) -> None:
         """Async version of `listen`."""
 
-    def wake(self) -> None:
-        """End a `listen`, from any thread."""
+    def confirm(self) -> None:
+        """Raise `Superseded` if the queue was replaced by another while it waited."""
 
     def place(self) -> Place:
         """Our position in the queue."""
 
-    def explain(self) -> str:
-        """Who holds what we wait for, in words."""
+    def loss(self) -> str | None:
+        """Reason of the loss, or None. A release or a transfer is not a loss, and does not change the answer."""
+
+    def on_loss(self, tell: Callable[[str], None]) -> None:
+        """Call `tell` with the reason, from the event loop, when it is lost; for tasks only."""
+
+    def lifeline(self) -> int | None:
+        """A descriptor on which the lock depends, or None."""
+
+    def transfer(self, to: str) -> int:
+        """Make the candidate with this label leader; its term."""
+
+    def transfer_at_once(self, to: str) -> int:
+        """`transfer` without blocking; `BlockingIOError` while the doorway is busy."""
 
 
-class LocalEngine(Engine):
-    """An engine without a server."""
+class LocalCore(ABC):
+    """An engine without a server, without the ways to wait."""
+
+    traits: Traits
+    looking_blocks = True
+    """True if `inspect` and `names` may block for longer than a mutex within the process does."""
 
     def __init__(self, url: str) -> None:
         self.url = url
         self.closed = False
 
     @abstractmethod
-    def enlist(self, request: Request, owner: Owner, patience: float | None, *, wait: bool) -> Waiting | None:
+    def enlist(self, request: Request, owner: int, patience: float | None, *, wait: bool) -> Waiting | None:
         """Take a place in the queue, waiting for the doorway at most `patience` seconds (None: without limit).
         None if `wait` is false and it cannot be granted at once; `BlockingIOError` if the doorway stayed busy."""
 
     @abstractmethod
-    def enlist_async(self, request: Request, owner: Owner, *, wait: bool) -> Waiting | None:
-        """Async version of `enlist`: never waits for the doorway, `BlockingIOError` while it is busy."""
+    def enlist_async(self, request: Request, owner: int, *, wait: bool, prepared: bool = False) -> Waiting | None:
+        """Async version of `enlist`: never waits for the doorway, `BlockingIOError` while it is busy. `Unprepared` if
+        there is I/O that `prepare` can do before, unless that was just done."""
 
-    def before_waiting(self, waiting: Waiting, owner: Owner) -> bool:
-        """Raise `Deadlock` if this wait would close a cycle. False if that cannot be decided yet: ask again. Never
-        blocks."""
-        return True
+    def prepare(self, kind: Kind, name: str) -> None:  # noqa: B027  not every engine has to
+        """Open what a request for the name needs. It may block."""
 
-    def after_waiting(self, waiting: Waiting, owner: Owner) -> None:
-        """Called when the wait has ended, granted or not."""
+    @property
+    @abstractmethod
+    def identity(self) -> Hashable:
+        """Where the names are: the same for all engines that share them, however their URLs are written."""
 
-    def acquire(
-        self, request: Request, owner: Owner, seconds: float | None, progress: Progress | None = None
-    ) -> Holding:
-        holds = bool(owner.entries)
-        if holds:
-            self._refuse_self(owner, request)
-        deadline = None if seconds is None else time.monotonic() + seconds
-        try:
-            if seconds is None:
-                waiting = self.enlist(request, owner, None, wait=True)
-            else:
-                waiting = self.enlist(request, owner, seconds or _DOORWAY, wait=seconds > 0)
-        except BlockingIOError:
-            waiting = None
-        if waiting is None:
-            raise self._timeout(request, seconds or 0, "")
-        try:  # with no call since it was enlisted: wherever an interrupt strikes, it is released
-            # Written before it waits, not after: after it was granted, others would wait for this.
-            waiting.entry = (self, ref(waiting))
-            owner.entries.append(waiting.entry)
-            if not waiting.inside and (
-                holds or progress is not None or not (seconds is None or seconds >= _LONG_ENOUGH) or not waiting.poll()
-            ):
-                self._wait(waiting, owner if holds else None, seconds, deadline, progress)
-            if self.closed:  # it may have been closed while we were let in
-                self.refuse_if_closed()
-            return waiting
-        except BaseException:
-            waiting.release()
-            raise
+    @abstractmethod
+    def holders(self, target: Target, here: list[Claim], mine: set[int]) -> Holders:
+        """Who holds a name, and what each waits for: see `circles.Searched`."""
 
-    async def acquire_async(
-        self, request: Request, owner: Owner, seconds: float | None, progress: Progress | None = None
-    ) -> Holding:
-        holds = bool(owner.entries)
-        if holds:
-            self._refuse_self(owner, request)
-        deadline = None if seconds is None else time.monotonic() + (seconds or _DOORWAY)
-        waiting = await self._enlist_patiently(request, owner, deadline, wait=seconds != 0)
-        if waiting is None:
-            raise self._timeout(request, seconds or 0, "")
-        try:  # with no call since it was enlisted: wherever an interrupt strikes, it is released
-            # Written before it waits, not after: after it was granted, others would wait for this.
-            waiting.entry = (self, ref(waiting))
-            owner.entries.append(waiting.entry)
-            if not waiting.inside:
-                await self._wait_async(waiting, owner if holds else None, seconds, deadline, progress)
-            if self.closed:  # it may have been closed while we were let in
-                self.refuse_if_closed()
-            return waiting
-        except BaseException:
-            waiting.release()
-            raise
+    def searching(self) -> AbstractContextManager[object]:
+        """Exclude the searches of other processes that share this engine; `BlockingIOError` if one is under way."""
+        return nullcontext()
 
-    def _wait(
-        self, waiting: Waiting, holder: Owner | None, seconds: float | None, deadline: float | None,
-        progress: Progress | None,
-    ) -> None:  # fmt: skip
-        """Wait until granted. `holder` is the owner if it holds something else, so that it could close a cycle."""
-        try:
-            certain = holder is None or self.before_waiting(waiting, holder)
-            while True:
-                left = self._patience(waiting, seconds, deadline, progress)
-                waiting.listen(left if certain else min(left, _ASK_AGAIN))
-                if waiting.granted():
-                    return
-                certain = certain or holder is None or self.before_waiting(waiting, holder)
-        finally:
-            if holder is not None:
-                self.after_waiting(waiting, holder)
+    def note(self, holding: Claim, target: Target | None) -> None:  # noqa: B027  not every engine has to
+        """Note for other processes what a holding waits for; None when it no longer does."""
 
-    async def _wait_async(
-        self, waiting: Waiting, holder: Owner | None, seconds: float | None, deadline: float | None,
-        progress: Progress | None,
-    ) -> None:  # fmt: skip
-        """Async version of `_wait`."""
-        try:
-            certain = holder is None or self.before_waiting(waiting, holder)
-            while True:
-                left = self._patience(waiting, seconds, deadline, progress)
-                await waiting.listen_async(left if certain else min(left, _ASK_AGAIN))
-                if waiting.granted():
-                    return
-                certain = certain or holder is None or self.before_waiting(waiting, holder)
-        finally:
-            if holder is not None:
-                self.after_waiting(waiting, holder)
+    # What may block
 
-    def _patience(
-        self, waiting: Waiting, seconds: float | None, deadline: float | None, progress: Progress | None
-    ) -> float:
-        """Report the position; how long to listen at most. Raises when the client was closed or the time is over."""
-        self.refuse_if_closed()
-        left = _LONG if progress is None else _TELL
-        if deadline is not None:
-            left = min(left, deadline - time.monotonic())
-        if left <= 0:
-            raise self._timeout(waiting.request, seconds or 0, waiting.explain())
-        if progress is not None:
-            progress(waiting.place())
-        return left
+    @abstractmethod
+    def inspect(self, name: str, kind: Kind) -> Inspection:
+        """Holders, queue and forced releases of a name."""
+
+    @abstractmethod
+    def names(self, prefix: str = "", kind: Kind = "lock") -> list[str]:
+        """All names in use, or once used, that begin with the prefix, sorted."""
+
+    def prune(self, prefix: str = "") -> int:
+        """Forget idle names that begin with the prefix; how many. Here: nothing is kept for them."""
+        return 0
+
+    @abstractmethod
+    def break_lock(self, name: str, reason: str, kind: Kind) -> Break | None:
+        """Take it from its holders by force. None if nobody holds it."""
+
+    @abstractmethod
+    def observe(self, name: str, seconds: float | None) -> Iterator[Leader | None]:
+        """Yield the leader now, then each change; end after `seconds` without a change."""
+
+    @abstractmethod
+    def observe_async(self, name: str, seconds: float | None) -> AsyncIterator[Leader | None]:
+        """Async version of `observe`, which never blocks."""
+
+    def end_waits(self) -> None:
+        """Release everything held, end every wait with an error, and stop listening in event loops. Never blocks."""
+        self.closed = True
+        leave_all(self)
+
+    @abstractmethod
+    def close(self) -> None:
+        """`end_waits`, and close all files."""
+
+    # What both pumps do in the same way
 
     def refuse_if_closed(self) -> None:
         """Raise if the client was closed."""
         if self.closed:
-            raise EngineUnavailable(f"the client of {self.url} is closed", hint="connect again")
+            raise client_closed(self.url)
 
-    def leave_all(self) -> None:
-        """Release everything held, and end every wait with an error."""
-        self.closed = True
-        leave_all(self)
+    def refuse_circle(self, waiting: Waiting, blocked: Blocked) -> float:
+        """Raise `Deadlock` if this wait would close a cycle; when to look again. Once is enough if all that wait see
+        each other. A wait for something in another process's memory is not seen, so those behind it look again."""
+        sure = not blocked or refuse_circle(waiting, self, blocked)
+        return time.monotonic() + (look_again() if sure else _ASK_AGAIN)
 
-    async def _enlist_patiently(
-        self, request: Request, owner: Owner, deadline: float | None, *, wait: bool
-    ) -> Waiting | None:
-        pause = 0.0
-        while True:
-            try:
-                return self.enlist_async(request, owner, wait=wait)
-            except BlockingIOError:
-                if deadline is not None and time.monotonic() >= deadline:
-                    return None
-                await asyncio.sleep(pause)
-                pause = min(0.002, pause + 0.0001)
-
-    def _refuse_self(self, owner: Owner, request: Request) -> None:
-        held = [holding for engine, holding in owner.holdings() if engine is self]
-        mine = [holding for holding in held if _same(holding.request, request) and holding.why_lost() is None]
-        if len(mine) >= request.limit:
-            raise AlreadyHeld(
-                f"{request.kind} {request.name!r} is already held by the caller (token {mine[0].token})",
-                hint="the caller would wait for itself; pass the grant along, or release it first",
-            )
-
-    def _timeout(self, request: Request, seconds: float, why: str) -> LockTimeout:
-        waited = f"after {seconds:g} s" if seconds else "without waiting"
-        return LockTimeout(
-            f"{request.kind} {request.name!r} was not granted {waited}{f': {why}' if why else ''}",
-            hint=f"see who holds it: vez status {request.name}",
-        )
-
-
-def _same(one: Request, other: Request) -> bool:
-    return one.name == other.name and one.kind == other.kind
+    def patience(
+        self, waiting: Waiting, seconds: float | None, deadline: float | None, progress: Progress | None
+    ) -> float:
+        """Report the position; how long to listen at most. Raises when the client was closed or the time is over."""
+        self.refuse_if_closed()
+        left = queueing.left(deadline, time.monotonic(), telling=progress is not None)
+        if left <= 0:
+            raise timed_out(waiting.request, seconds or 0, waiting.place().holder)
+        if progress is not None:
+            progress(waiting.place())
+        return left

@@ -10,10 +10,17 @@ from __future__ import annotations
 
 from vez.testing.election_conformance import ElectionConformance
 from vez.testing.lock_conformance import LockConformance
-from vez.testing.loss_conformance import CancellationConformance, LossConformance
+from vez.testing.loss_conformance import CancellationConformance, LossConformance, ToldConformance
 
-__all__ = ["CancellationConformance", "Conformance", "ElectionConformance", "LockConformance", "LossConformance"]
+__all__ = [
+    "CancellationConformance",
+    "Conformance",
+    "ElectionConformance",
+    "LockConformance",
+    "LossConformance",
+    "ToldConformance",
+]
 
 
-class Conformance(LockConformance, CancellationConformance, ElectionConformance, LossConformance):
+class Conformance(LockConformance, CancellationConformance, ElectionConformance, LossConformance, ToldConformance):
     """The whole contract within one process."""

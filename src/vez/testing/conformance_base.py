@@ -1,14 +1,55 @@
-"""What the conformance suites share: the engine under test, and actors that use it."""
+"""What the conformance suites share: the engine under test, what it can do, and actors that use it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
 import pytest
 
+from vez.engines import open_engine
+from vez.engines.base import Traits
 from vez.testing.actors import Actor, AsyncActor, SyncActor
 
 Make = Callable[[], Actor]
+
+
+def needs(*asked: str, **exactly: str) -> Callable[[Any], Any]:
+    """Mark a test, or a class of tests, that asks for what an engine may lack: fields of `Traits` that are neither
+    False nor None, or that have exactly these values. A parameter `kind` of a test asks for that kind."""
+    return pytest.mark.vez_needs(*asked, **exactly)
+
+
+def missing(traits: Traits, asked: Iterable[str], exactly: Mapping[str, str]) -> str | None:
+    """What of this an engine lacks; None if nothing."""
+    for name in asked:
+        if getattr(traits, name) in (None, False):
+            return f"the traits of this engine say: {name} is {getattr(traits, name)}"
+    for name, value in exactly.items():
+        if getattr(traits, name) != value:
+            return f"the traits of this engine say: {name} is {getattr(traits, name)!r}, not {value!r}"
+    return None
+
+
+def assert_newer(traits: Traits, later: Any, earlier: Any) -> None:
+    """The token of the later grant is higher; both are None if the engine gives no fencing."""
+    if traits.token is None:
+        assert (later.token, earlier.token) == (None, None)
+    else:
+        assert later.token > earlier.token
+
+
+def marks_of(test: pytest.Function) -> list[pytest.Mark]:
+    """What a test asks for, and what the class asks for that defines it.
+
+    A suite inherits from several such classes, and pytest would apply the marks of each of them to the tests of all.
+    """
+    kind = test.cls
+    if kind is None:
+        return list(test.iter_markers("vez_needs"))
+    home = next(one for one in kind.__mro__ if test.originalname in vars(one))
+    marks = [*getattr(vars(home)[test.originalname], "pytestmark", ()), *vars(home).get("pytestmark", ())]
+    return [mark for mark in marks if mark.name == "vez_needs"]
 
 
 class Base:
@@ -18,6 +59,28 @@ class Base:
     def url(self) -> str:
         """The engine under test."""
         raise NotImplementedError("give the suite a `url` fixture")
+
+    @pytest.fixture
+    def traits(self, url: str) -> Traits:
+        """What the engine under test can do."""
+        engine = open_engine(url)
+        try:
+            return engine.traits
+        finally:
+            engine.close()
+
+    @pytest.fixture(autouse=True)
+    def _skip_what_is_missing(self, request: pytest.FixtureRequest, traits: Traits) -> None:
+        """Skip a test that asks for what the engine says that it lacks."""
+        callspec = getattr(request.node, "callspec", None)
+        kind = None if callspec is None else callspec.params.get("kind")
+        asked = [f"{kind}s"] if kind in ("lock", "semaphore", "election") else []
+        exactly: dict[str, str] = {}
+        for mark in marks_of(request.node):
+            asked += mark.args
+            exactly |= mark.kwargs
+        if (why := missing(traits, asked, exactly)) is not None:
+            pytest.skip(why)
 
     @pytest.fixture(params=["threads", "tasks", "mixed"])
     def actor(self, request: pytest.FixtureRequest, url: str) -> Iterator[Make]:

@@ -8,12 +8,14 @@ import pytest
 
 from vez.errors import OwnershipLost
 from vez.testing.actors import PATIENCE, AsyncActor
-from vez.testing.conformance_base import Base
+from vez.testing.conformance_base import Base, Make, needs
+from vez.turns.client import connect
 
 
 class CancellationConformance(Base):
     """A cancelled request leaves nothing behind, at whatever point it was cancelled."""
 
+    @needs("queue_visible")
     @pytest.mark.parametrize("kind", ["lock", "semaphore", "election"])
     def test_cancelled_while_waiting(self, url: str, kind: Any) -> None:
         one, other = AsyncActor(url), AsyncActor(url)
@@ -30,6 +32,7 @@ class CancellationConformance(Base):
         one.close()
         other.close()
 
+    @needs("locks")
     def test_cancelled_after_every_number_of_steps(self, url: str) -> None:
         """Cancel after each number of steps of the loop; the lock must be free for the next."""
         import asyncio
@@ -60,9 +63,100 @@ class CancellationConformance(Base):
             asyncio.run(run(steps))
 
 
+_each_kind = pytest.mark.parametrize("kind", ["lock", "semaphore", "election"])
+
+
+class ToldConformance(Base):
+    """A loss is told when the block is left or the grant is released, once, to threads and to tasks."""
+
+    @_each_kind
+    @needs("breaks")
+    def test_leaving_the_block_raises_and_lost_stays_true(self, actor: Make, kind: Any) -> None:
+        one = actor()
+        grants = []
+
+        def lose(grant: Any) -> None:
+            grants.append(grant)
+            assert one.viewer.break_lock("told", "a test", kind) is not None
+
+        with pytest.raises(OwnershipLost, match="force"):
+            one.within(kind, "told", lose)
+        assert grants[0].lost
+        assert grants[0].released
+        with pytest.raises(OwnershipLost, match="force"):
+            grants[0].check()
+        one.release(one.acquire(kind, "told", 0))
+
+    @_each_kind
+    @needs("breaks")
+    def test_the_exception_of_the_body_wins(self, actor: Make, kind: Any) -> None:
+        one = actor()
+
+        def lose_and_fail(grant: Any) -> None:
+            assert one.viewer.break_lock("told", "a test", kind) is not None
+            raise LookupError("the body's own")
+
+        with pytest.raises(LookupError, match="own"):
+            one.within(kind, "told", lose_and_fail)
+
+    @_each_kind
+    @needs("breaks")
+    def test_a_release_raises_once(self, actor: Make, kind: Any) -> None:
+        one, other = actor(), actor()
+        grant = one.acquire(kind, "told", grace=0)
+        assert one.viewer.break_lock("told", "a test", kind) is not None
+        later = other.acquire(kind, "told")
+        with pytest.raises(OwnershipLost, match="force"):
+            one.release(grant)
+        one.release(grant)
+        assert grant.lost
+        later.check()
+        other.release(later)
+        assert not later.lost
+
+    @needs("locks")
+    def test_a_block_whose_grant_was_released_ends_silently(self, actor: Make) -> None:
+        one = actor()
+        grants: list[Any] = []
+        one.within("lock", "told", grants.append)
+        assert not grants[0].lost
+        with pytest.raises(OwnershipLost, match="released"):
+            grants[0].check()
+
+    @_each_kind
+    def test_closing_the_client_is_not_a_loss(self, url: str, kind: Any) -> None:
+        client = connect(url)
+        made = {"lock": client.lock, "semaphore": lambda name: client.semaphore(name, 1), "election": client.election}
+        with made[kind]("closed") as grant:
+            client.close()
+            assert not grant.lost
+            with pytest.raises(OwnershipLost, match="released"):
+                grant.check()
+        grant.release()
+
+    @needs("elections", "transfer", "queue_visible")
+    def test_a_transfer_is_not_a_loss(self, actor: Make) -> None:
+        one, other = actor(), actor()
+        leadership = one.acquire("election", "handed", label="one")
+        waiting = other.queue_up("election", "handed", label="other")
+        one.transfer(leadership, "other")
+        assert not leadership.lost
+        one.release(leadership)
+        other.release(waiting.result(PATIENCE))
+
+    @needs("breaks")
+    def test_several_locks_of_which_one_is_lost(self, url: str) -> None:
+        with connect(url) as client:
+            with pytest.raises(OwnershipLost, match="'b'"), client.lock_all(["a", "b", "c"]):
+                assert client.break_lock("b", "a test") is not None
+            with client.lock_all(["a", "b", "c"], timeout=1):
+                pass
+
+
 class LossConformance(Base):
     """On a loss the body of a task is cancelled."""
 
+    @needs("breaks")
     @pytest.mark.parametrize("kind", ["lock", "election"])
     def test_the_body_is_cancelled_and_ends_with_ownership_lost(self, url: str, kind: Any) -> None:
         import asyncio
@@ -90,6 +184,7 @@ class LossConformance(Base):
 
         assert asyncio.run(run()) == ["cancelled, lost True", "ownership lost", "again"]
 
+    @needs("locks")
     def test_a_cancellation_from_outside_stays_one(self, url: str) -> None:
         import asyncio
 

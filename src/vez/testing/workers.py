@@ -9,7 +9,8 @@ import subprocess
 import sys
 import time
 
-PATIENCE = 20.0
+PATIENCE = 60.0
+"""Seconds after which a worker that says nothing is given up, its start included."""
 
 
 class Worker:

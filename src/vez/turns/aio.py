@@ -7,60 +7,42 @@ The body of `async with` is cancelled as soon as what it holds is lost, and ends
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import wraps
 from time import monotonic
 from types import TracebackType
-from typing import Self
-from weakref import WeakKeyDictionary, ref
+from typing import Any, ParamSpec, Self, TypeVar
+from weakref import ref
 
-from vez.engines import open_engine
-from vez.engines.base import Break, Engine, Holding, Inspection, Kind, Leader, Progress, Request
+from vez.engines import open_async_engine, open_engine
+from vez.engines.base import Break, Inspection, Kind, Leader, Progress, Request, Token
 from vez.engines.names import check_name
-from vez.engines.owners import Owner
-from vez.errors import AlreadyHeld, LockTimeout, Misuse, OwnershipLost
+from vez.engines.owners import Grants, Owner
+from vez.engines.seam import AsyncEngine, AsyncHolding, Engine
+from vez.engines.wording import ownership_lost
+from vez.errors import AlreadyHeld, LockTimeout, Misuse
+from vez.turns.clients import BaseClient, Clock, OnlyChanges, in_order
+from vez.turns.decorate import refuse_wrong_kind
 from vez.turns.describe import describe_client, describe_grant, describe_holders, describe_lock
-from vez.turns.grants import Grants
-from vez.turns.request import (
-    OWN_TIMEOUT,
-    OwnTimeout,
-    check_kind,
-    check_lease,
-    check_reason,
-    check_timeout,
-    default_label,
-    election_request,
-    lock_request,
-    semaphore_request,
-)
+from vez.turns.grant import BaseGrant
+from vez.turns.metrics import Meter
+from vez.turns.request import OWN_TIMEOUT, OwnTimeout, check_kind, check_reason, check_timeout
+from vez.turns.tasks import calling_owner, owner_of
+from vez.turns.watched import WatchedAsyncEngine
 
-_owners: WeakKeyDictionary[asyncio.Task[object], Owner] = WeakKeyDictionary()
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
-def _owner() -> Owner:
-    """The owner of the running task."""
-    task = asyncio.current_task()
-    if task is None:
-        raise Misuse("vez.aio must be used within a task", hint="run it with asyncio.run")
-    owner = _owners.get(task)
-    if owner is None:
-        owner = _owners[task] = Owner()
-    return owner
-
-
-class Grant:
+class Grant(BaseGrant[AsyncHolding]):
     """A lock or permit that is held. Released by leaving `async with`, or by `release`."""
 
-    name: str
-    token: int
-    """Fencing token: strictly increases for a name. Pass it to the protected resource, which refuses a smaller one."""
-    released: bool
+    __slots__ = ("__weakref__", "_body", "_cancelled", "_loss")
 
-    def __init__(self, name: str, holding: Holding) -> None:
-        self.name, self.token = name, holding.token
-        self._holding = holding
-        self.released = False
-        self._below: Self | None = None  # what the same task acquired earlier through the same object
+    def __init__(self, name: str, holding: AsyncHolding) -> None:
+        super().__init__(name, holding)
         self._loss = asyncio.Event()
         self._body: asyncio.Task[object] | None = None
         self._cancelled = False
@@ -72,47 +54,50 @@ class Grant:
                 grant._lost(why)
 
         holding.on_loss(tell)
-        if holding.why_lost() is not None:
+        if holding.lost is not None and holding.why_lost() is not None:  # before we asked to be told
             self._loss.set()
 
-    @property
-    def lost(self) -> bool:
-        """True if ownership ended before `release()` was called."""
-        return not self.released and self._holding.why_lost() is not None
-
-    def check(self) -> None:
-        """Raise `OwnershipLost` if it is not held any more."""
-        if (why := self._holding.why_lost()) is not None:
-            raise self._error(why)
-
-    async def wait_lost(self) -> None:
-        """Return when it is lost."""
-        await self._loss.wait()
-
-    def lifeline(self) -> int | None:
-        """A descriptor for a child process that should keep the lock if we are killed. The caller closes it."""
-        return self._holding.lifeline()
+    async def wait_lost(self, timeout: float | None = None) -> bool:
+        """Return True when it is lost, False after `timeout` seconds."""
+        try:
+            async with asyncio.timeout(check_timeout(timeout)):
+                await self._loss.wait()
+        except TimeoutError:
+            return False
+        return True
 
     async def release(self) -> None:
-        """Release; the next waiter is granted. Calling it twice is harmless."""
-        self.released = True
-        await self._holding.release_async()
+        """Release; the next waiter is granted. `OwnershipLost`, once, if it was lost before. Calling it twice is
+        harmless."""
+        told = self.released
+        await self._end()
+        if not told and (why := self._holding.loss()) is not None:
+            raise ownership_lost(self.name, self.token, why)
+
+    async def _end(self) -> None:
+        """Release, lost or not."""
+        measured, self.released = self._meter is not None and not self.released, True
+        await self._holding.release()
+        if measured and self._meter is not None:
+            self._meter.ended(self._since, self._holding.lost)
 
     async def __aenter__(self) -> Self:
         self._body = asyncio.current_task()
         if self._loss.is_set():
             await self.release()
-            self.check()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
-        body, self._body = self._body, None
-        why = self._holding.why_lost() if not self.released else None
-        await self.release()
-        if self._cancelled and body is not None and body.uncancel() == 0 and kind is asyncio.CancelledError:
-            raise self._error(why or "it was lost") from error
+        told, body, self._body = self.released, self._body, None
+        await self._end()
+        ours = self._cancelled and body is not None and body.uncancel() == 0 and kind is asyncio.CancelledError
+        # The body's own exception wins, and so does a cancellation from outside.
+        if ours or (kind is None and not told):
+            why = self._holding.loss()
+            if why is not None or ours:
+                raise ownership_lost(self.name, self.token, why or "it was lost") from error
 
     def _lost(self, why: str) -> None:
         if self.released or self._loss.is_set():
@@ -122,21 +107,17 @@ class Grant:
             self._cancelled = True
             self._body.cancel(f"{self.name!r} was lost: {why}")
 
-    def _error(self, why: str) -> OwnershipLost:
-        return OwnershipLost(
-            f"{self.name!r} (token {self.token}) is no longer held: {why}",
-            hint="stop writing; a fenced resource refuses this token from now on",
-        )
-
     def __repr__(self) -> str:
-        return describe_grant("vez.aio.Grant", self.name, f"token {self.token}", released=self.released, lost=self.lost)
+        return describe_grant("vez.aio.Grant", self.name, f"token {self.token}", self._holding)
 
 
 class Leadership(Grant):
     """A leadership that is held: one term of office."""
 
+    __slots__ = ()
+
     @property
-    def term(self) -> int:
+    def term(self) -> Token:
         """Strictly increases for an election; at most one leader has each."""
         return self.token
 
@@ -148,23 +129,15 @@ class Leadership(Grant):
         """Make the candidate with this label leader, without a vacancy; its term."""
         self.released = True  # from here on losing it is intended
         try:
-            term = await self._transfer(to)
+            term = await self._holding.transfer(to)
         except BaseException:
             self.released = False
             raise
-        await self.release()
+        await self._end()
         return term
 
-    async def _transfer(self, to: str) -> int:
-        while True:
-            try:
-                return self._holding.transfer(to)
-            except BlockingIOError:  # the engine is busy, and the loop must not block
-                await asyncio.sleep(0.001)
-
     def __repr__(self) -> str:
-        kind, number = "vez.aio.Leadership", f"term {self.term}"
-        return describe_grant(kind, self.name, number, released=self.released, lost=self.lost)
+        return describe_grant("vez.aio.Leadership", self.name, f"term {self.term}", self._holding)
 
 
 class Lock:
@@ -172,46 +145,74 @@ class Lock:
 
     _grant_type: type[Grant] = Grant
 
-    def __init__(self, engine: Engine, request: Request, timeout: float | None, progress: Progress | None) -> None:
+    def __init__(
+        self,
+        engine: AsyncEngine | WatchedAsyncEngine,
+        request: Request,
+        timeout: float | None,
+        progress: Progress | None,
+    ) -> None:
         self._engine, self._request = engine, request
         self._timeout = check_timeout(timeout)
         self._progress = progress
         self._grants: Grants[Grant] = Grants()  # by task
+        self._meter: Meter | None = None
 
     @property
     def name(self) -> str:
         """The name of the lock."""
         return self._request.name
 
-    async def acquire(self, timeout: float | OwnTimeout | None = OWN_TIMEOUT) -> Grant:
-        """Wait until granted. `LockTimeout` if the time is over; the request has left the queue then. None: no
-        limit."""
+    def acquire(self, timeout: float | OwnTimeout | None = OWN_TIMEOUT) -> Coroutine[Any, Any, Grant]:
+        """Wait until granted. `LockTimeout` if the time is over; the request has left the queue then. None: no limit.
+        It is held by the task that calls this, also if another one awaits it."""
+        return self._acquire(timeout, calling_owner())
+
+    async def _acquire(self, timeout: float | OwnTimeout | None, caller: Owner | None) -> Grant:
         seconds = self._timeout if timeout is OWN_TIMEOUT else check_timeout(timeout)
-        owner = _owner()
-        holding = await self._engine.acquire_async(self._request, owner, seconds, self._progress)
+        owner = owner_of(caller)
+        progress = None if self._progress is None else OnlyChanges(self._progress)
+        meter, begin = self._meter, monotonic()
+        try:
+            holding = await self._engine.acquire(self._request, owner.number, seconds, progress)
+        except LockTimeout:
+            if meter is not None:
+                meter.timed_out(monotonic() - begin)
+            raise
         try:
             grant = self._grant_type(self._request.name, holding)
-            self._grants.push(owner, grant)
+            self._grants.push(owner.number, grant)
+            if meter is not None:
+                grant._meter, grant._since = meter, monotonic()
+                meter.waited(grant._since - begin)
             return grant
         except BaseException:  # an interrupt: the caller never gets the grant
-            holding.release()
+            await holding.release()
             raise
 
-    async def try_acquire(self) -> Grant | None:
+    def try_acquire(self) -> Coroutine[Any, Any, Grant | None]:
         """The grant if it is free now, else None."""
+        return self._try_acquire(calling_owner())
+
+    async def _try_acquire(self, caller: Owner | None) -> Grant | None:
         try:
-            return await self.acquire(0)
+            return await self._acquire(0, caller)
         except (LockTimeout, AlreadyHeld):
             return None
 
-    async def release(self) -> None:
-        """Release what this task holds through this object."""
-        owner = _owner()
+    def release(self) -> Coroutine[Any, Any, None]:
+        """Release what the calling task holds through this object."""
+        return self._release(calling_owner())
+
+    async def _release(self, caller: Owner | None) -> None:
+        owner = owner_of(caller).number
         grant = self._grants.newest(owner)
         if grant is None:
             raise Misuse(f"{self.name!r} is not held by this task through this object", hint="acquire it first")
-        await grant.release()
-        self._grants.tidy(owner)
+        try:
+            await grant.release()
+        finally:
+            self._grants.tidy(owner)
 
     async def __aenter__(self) -> Grant:
         grant = await self.acquire()
@@ -220,7 +221,7 @@ class Lock:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
-        owner = _owner()
+        owner = owner_of().number
         grant = self._grants.newest(owner)
         if grant is not None:
             try:
@@ -228,14 +229,46 @@ class Lock:
             finally:
                 self._grants.tidy(owner)
 
+    async def locked(self) -> bool:
+        """True if anybody holds it now."""
+        return bool((await self._engine.inspect(self.name, self._request.kind)).holders)
+
+    @property
+    def owned(self) -> bool:
+        """True if this task holds it through this object, and has not lost it."""
+        owner = calling_owner()
+        grant = None if owner is None else self._grants.newest(owner.number)
+        return grant is not None and grant._held
+
+    def __call__(self, function: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, Coroutine[Any, Any, R]]:
+        """As a decorator: the function runs while the lock is held."""
+        refuse_wrong_kind(function, tasks=True)
+
+        @wraps(function)
+        async def locked(*args: P.args, **kwargs: P.kwargs) -> R:
+            async with self:
+                return await function(*args, **kwargs)
+
+        return locked
+
+    def if_free(self, function: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, Coroutine[Any, Any, R | None]]:
+        """As a decorator: the function runs if the lock is free; else it is skipped, and None is returned."""
+        refuse_wrong_kind(function, tasks=True)
+
+        @wraps(function)
+        async def locked(*args: P.args, **kwargs: P.kwargs) -> R | None:
+            grant = await self.try_acquire()
+            if grant is None:
+                return None
+            async with grant:
+                return await function(*args, **kwargs)
+
+        return locked
+
     def __repr__(self) -> str:
-        try:
-            task = asyncio.current_task()
-        except RuntimeError:  # no event loop runs in this thread
-            task = None
-        owner = None if task is None else _owners.get(task)
-        grant = None if owner is None else self._grants.newest(owner)
-        held = describe_holders(None if grant is None else grant.token, self._grants.any_held(), "task")
+        owner = calling_owner()
+        grant = None if owner is None else self._grants.newest(owner.number)
+        held = describe_holders(grant if grant is not None and grant._held else None, self._grants.any_held(), "task")
         return describe_lock(f"vez.aio.{type(self).__name__}", self._engine, self._request, held)
 
 
@@ -244,111 +277,67 @@ class Election(Lock):
 
     _grant_type = Leadership
 
-    async def acquire(self, timeout: float | OwnTimeout | None = OWN_TIMEOUT) -> Leadership:
+    def acquire(self, timeout: float | OwnTimeout | None = OWN_TIMEOUT) -> Coroutine[Any, Any, Leadership]:
         """Wait until elected."""
-        return await super().acquire(timeout)  # type: ignore[return-value]  # _grant_type says so
+        return super().acquire(timeout)  # type: ignore[return-value]  # _grant_type says so
 
     async def __aenter__(self) -> Leadership:
         return await super().__aenter__()  # type: ignore[return-value]
 
-    def observe(self) -> AsyncIterator[Leader | None]:
-        """Yield the leader now, then each change."""
-        return self._engine.observe_async(self.name)
+    def observe(self, seconds: float | None = None) -> AsyncIterator[Leader | None]:
+        """Yield the leader now, then each change; end after `seconds` without a change."""
+        return self._engine.observe(self.name, seconds)
 
 
-class Client:
-    """A connection to an engine, for one event loop."""
+class Client(BaseClient[Lock, Election, AsyncEngine]):
+    """A connection to an engine, for one event loop; close it, or use `async with`."""
 
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
+    _lock_type, _election_type, _grace = Lock, Election, 1.0
+    _under_terms = WatchedAsyncEngine
 
-    @property
-    def url(self) -> str:
-        """The URL of the engine."""
-        return self.engine.url
-
-    def lock(
-        self,
-        name: str,
-        *,
-        timeout: float | None = None,
-        shared: bool = False,
-        lease: float | None = None,
-        label: str | None = None,
-        on_wait: Progress | None = None,
-        grace: float = 1.0,
-    ) -> Lock:
-        """A lock, exclusive or `shared`. `timeout` bounds the wait, `on_wait` is called with the position in the queue,
-        `grace` is how long a forced release waits for the cancelled body before others are granted."""
-        check_lease(lease)
-        return Lock(self.engine, lock_request(name, shared, label, grace), timeout, on_wait)
-
-    def read_lock(self, name: str, *, timeout: float | None = None, on_wait: Progress | None = None) -> Lock:
-        """A shared lock, for readers. First come, first served: neither readers nor writers starve."""
-        return self.lock(name, timeout=timeout, shared=True, on_wait=on_wait)
-
-    def write_lock(self, name: str, *, timeout: float | None = None, on_wait: Progress | None = None) -> Lock:
-        """An exclusive lock, for writers; like `lock`."""
-        return self.lock(name, timeout=timeout, on_wait=on_wait)
-
-    def semaphore(
-        self,
-        name: str,
-        limit: int,
-        *,
-        timeout: float | None = None,
-        label: str | None = None,
-        on_wait: Progress | None = None,
-        grace: float = 1.0,
-    ) -> Lock:
-        """A semaphore: at most `limit` holders at once. All users must name the same limit."""
-        return Lock(self.engine, semaphore_request(name, limit, label=label, grace=grace), timeout, on_wait)
-
-    def election(
-        self,
-        name: str,
-        *,
-        weight: int = 0,
-        timeout: float | None = None,
-        label: str | None = None,
-        on_wait: Progress | None = None,
-        grace: float = 1.0,
-    ) -> Election:
-        """A candidacy. When there is no leader the heaviest candidate wins, among equals the first."""
-        label = default_label() if label is None else label
-        return Election(self.engine, election_request(name, weight, label=label, grace=grace), timeout, on_wait)
+    def __init__(self, engine: AsyncEngine) -> None:
+        super().__init__(engine)
+        self._for_metrics: Engine | None = None
+        self._opening = threading.Lock()
 
     @asynccontextmanager
     async def lock_all(self, names: Sequence[str], *, timeout: float | None = None) -> AsyncIterator[dict[str, Grant]]:
         """Several locks, all or none. They are acquired in sorted order, so that no two callers wait for each other."""
-        if isinstance(names, str):
-            raise Misuse(f"lock_all takes several names, found the text {names!r}", hint=f"for one: lock({names!r})")
-        ordered = sorted({check_name(name) for name in names})
-        if len(ordered) != len(names):
-            raise Misuse(f"lock_all got a name twice: {', '.join(sorted(names))}")
-        end = None if check_timeout(timeout) is None else monotonic() + (timeout or 0)
+        ordered = in_order(names)
         async with AsyncExitStack() as stack:
-            grants = {}
+            clock, grants = Clock(timeout), {}
             for name in ordered:
-                left = None if end is None else max(0.0, end - monotonic())
-                grants[name] = await stack.enter_async_context(await self.lock(name).acquire(left))
+                grants[name] = await stack.enter_async_context(await self.lock(name).acquire(clock.left()))
             yield grants
 
     async def inspect(self, name: str, kind: Kind = "lock") -> Inspection:
         """Holders, queue and forced releases of a name."""
-        return self.engine.inspect(check_name(name), check_kind(kind))
+        return await self.engine.inspect(check_name(name), check_kind(kind))
 
     async def locks(self, prefix: str = "", kind: Kind = "lock") -> list[str]:
         """Names in use, or once used, that begin with the prefix."""
-        return self.engine.names(prefix, kind)
+        return await self.engine.names(prefix, kind)
+
+    async def prune(self, prefix: str = "") -> int:
+        """Remove the files of idle names that begin with the prefix; how many. Their tokens are never issued again."""
+        return await self.engine.prune(prefix)
 
     async def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:
         """Take a name from its holders by force: recorded, and told to them first. None if nobody holds it."""
-        return await asyncio.to_thread(self.engine.break_lock, check_name(name), check_reason(reason), check_kind(kind))
+        return await self.engine.break_lock(check_name(name), check_reason(reason), check_kind(kind))
 
     async def close(self) -> None:
         """Release everything and close."""
-        self.engine.close()
+        await self.engine.close()
+        if self._for_metrics is not None:
+            await asyncio.to_thread(self._for_metrics.close)
+
+    def _viewer(self) -> Engine | None:
+        """Whoever reads metrics may be in another thread, and is not a task: it gets an engine of its own."""
+        with self._opening:
+            if self._for_metrics is None and not self.engine.closed:
+                self._for_metrics = open_engine(self.engine.url)
+        return None if self.engine.closed else self._for_metrics
 
     async def __aenter__(self) -> Self:
         return self
@@ -364,20 +353,4 @@ class Client:
 
 def connect(url: str | None = None) -> Client:
     """A client of the engine at the URL; by default `VEZ_URL`, or the files of this machine."""
-    return Client(open_engine(url))
-
-
-_default: WeakKeyDictionary[asyncio.AbstractEventLoop, Client] = WeakKeyDictionary()
-
-
-def lock(name: str, *, timeout: float | None = None, shared: bool = False, on_wait: Progress | None = None) -> Lock:
-    """A lock of the default engine, which is opened once for each event loop."""
-    loop = asyncio.get_running_loop()
-    client = _default.get(loop)
-    if client is None:
-        # A client keeps its loop alive. The table is copied first: loops of other threads may begin meanwhile.
-        for other in [one for known in _default.keyrefs() if (one := known()) is not None and one.is_closed()]:
-            if (unused := _default.pop(other, None)) is not None:
-                unused.engine.close()
-        client = _default[loop] = connect()
-    return client.lock(name, timeout=timeout, shared=shared, on_wait=on_wait)
+    return Client(open_async_engine(url))

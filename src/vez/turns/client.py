@@ -6,89 +6,83 @@ parent holds, and may use the same client object for requests of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from _thread import start_new_thread
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from threading import local
-from time import monotonic
+from functools import wraps
+from time import monotonic, sleep
 from types import TracebackType
-from typing import Self
+from typing import ParamSpec, Self, TypeVar, Unpack
 
 from vez.engines import open_engine
-from vez.engines.base import Break, Engine, Holding, Inspection, Kind, Leader, Progress, Request
+from vez.engines.base import Break, Inspection, Kind, Leader, Progress, Request, Token
+from vez.engines.handles import quietly
 from vez.engines.names import check_name
-from vez.engines.owners import Owner
-from vez.errors import AlreadyHeld, LockTimeout, Misuse, OwnershipLost
+from vez.engines.owners import Grants, here
+from vez.engines.seam import Engine, Holding
+from vez.engines.wording import ownership_lost
+from vez.errors import AlreadyHeld, LockTimeout, Misuse
+from vez.turns.clients import BaseClient, Clock, OnlyChanges, Options, in_order
+from vez.turns.decorate import refuse_wrong_kind
 from vez.turns.describe import describe_client, describe_grant, describe_holders, describe_lock
-from vez.turns.grants import Grants
-from vez.turns.request import (
-    OWN_TIMEOUT,
-    OwnTimeout,
-    check_kind,
-    check_lease,
-    check_reason,
-    check_timeout,
-    default_label,
-    election_request,
-    lock_request,
-    semaphore_request,
-)
+from vez.turns.grant import BaseGrant
+from vez.turns.metrics import Meter
+from vez.turns.request import OWN_TIMEOUT, OwnTimeout, check_kind, check_reason, check_timeout
+from vez.turns.watched import WatchedEngine
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
-class _Here(local):
-    """The owner of this thread."""
-
-    def __init__(self) -> None:
-        self.owner = Owner()
-
-
-_here = _Here()
-
-
-class Grant:
+class Grant(BaseGrant[Holding]):
     """A lock or permit that is held. Released by leaving `with`, or by `release`."""
 
-    __slots__ = ("_below", "_holding", "name", "released", "token")
+    __slots__ = ()
 
-    def __init__(self, name: str, holding: Holding) -> None:
-        self.name = name
-        self.token = holding.token
-        """Fencing token: strictly increases for a name. Pass it to the protected resource, which refuses a smaller
-        one."""
-        self._holding = holding
-        self.released = False
-        self._below: Self | None = None  # what the same thread acquired earlier through the same object
-
-    @property
-    def lost(self) -> bool:
-        """True if ownership ended before `release()` was called."""
-        return not self.released and self._holding.why_lost() is not None
-
-    def check(self) -> None:
-        """Raise `OwnershipLost` if it is not held any more."""
-        if (why := self._holding.why_lost()) is not None:
-            raise OwnershipLost(
-                f"{self.name!r} (token {self.token}) is no longer held: {why}",
-                hint="stop writing; a fenced resource refuses this token from now on",
-            )
+    def wait_lost(self, timeout: float | None = None) -> bool:
+        """Return True when it is lost, False after `timeout` seconds. It looks twenty times a second."""
+        clock = Clock(timeout)
+        while not self.lost:
+            left = clock.left()
+            if left == 0:
+                return False
+            sleep(0.05 if left is None else min(0.05, left))
+        return True
 
     def release(self) -> None:
-        """Release; the next waiter is granted. Calling it twice is harmless."""
+        """Release; the next waiter is granted. `OwnershipLost`, once, if it was lost before. Calling it twice is
+        harmless."""
+        told = self.released
+        self._end()
+        if not told and (why := self._holding.loss()) is not None:
+            raise ownership_lost(self.name, self.token, why)
+
+    def _end(self) -> None:
+        """Release, lost or not."""
         try:
             self._holding.release()
         except BaseException:  # an interrupt: complete what it has cut short
-            self._holding.release()
+            try:
+                self._holding.release()
+            except BaseException:  # a second one
+                start_new_thread(quietly, (self._holding.release,))
             raise
         finally:
+            if self._meter is not None and not self.released:
+                self._meter.ended(self._since, self._holding.lost)
             self.released = True
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self.release()
+        if kind is None:
+            self.release()
+        else:  # the body's own exception wins
+            self._end()
 
     def __repr__(self) -> str:
-        return describe_grant("vez.Grant", self.name, f"token {self.token}", released=self.released, lost=self.lost)
+        return describe_grant("vez.Grant", self.name, f"token {self.token}", self._holding)
 
 
 class Leadership(Grant):
@@ -97,7 +91,7 @@ class Leadership(Grant):
     __slots__ = ()
 
     @property
-    def term(self) -> int:
+    def term(self) -> Token:
         """Strictly increases for an election; at most one leader has each."""
         return self.token
 
@@ -108,11 +102,11 @@ class Leadership(Grant):
     def transfer(self, to: str) -> int:
         """Make the candidate with this label leader, without a vacancy; its term."""
         term = self._holding.transfer(to)
-        self.release()
+        self._end()
         return term
 
     def __repr__(self) -> str:
-        return describe_grant("vez.Leadership", self.name, f"term {self.term}", released=self.released, lost=self.lost)
+        return describe_grant("vez.Leadership", self.name, f"term {self.term}", self._holding)
 
 
 class Lock:
@@ -120,13 +114,16 @@ class Lock:
 
     _grant_type: type[Grant] = Grant
 
-    __slots__ = ("_engine", "_grants", "_progress", "_request", "_timeout")
+    __slots__ = ("_engine", "_grants", "_meter", "_progress", "_request", "_timeout")
 
-    def __init__(self, engine: Engine, request: Request, timeout: float | None, progress: Progress | None) -> None:
+    def __init__(
+        self, engine: Engine | WatchedEngine, request: Request, timeout: float | None, progress: Progress | None
+    ) -> None:
         self._engine, self._request = engine, request
         self._timeout = timeout if timeout is None else check_timeout(timeout)
         self._progress = progress
         self._grants: Grants[Grant] = Grants()  # by thread
+        self._meter: Meter | None = None
 
     @property
     def name(self) -> str:
@@ -137,16 +134,32 @@ class Lock:
         """Wait until granted. `LockTimeout` if the time is over; the request has left the queue then. None: no
         limit."""
         seconds = self._timeout if timeout is OWN_TIMEOUT else check_timeout(timeout)
-        owner = _here.owner
-        holding, grant = self._engine.acquire(self._request, owner, seconds, self._progress), None
+        owner = here.owner
+        progress = None if self._progress is None else OnlyChanges(self._progress)
+        meter = self._meter
+        begin = 0.0 if meter is None else monotonic()
+        try:
+            holding, grant = self._engine.acquire(self._request, owner.number, seconds, progress), None
+        except LockTimeout:
+            if meter is not None:
+                meter.timed_out(monotonic() - begin)
+            raise
         try:
             grant = self._grant_type(self._request.name, holding)
-            self._grants.push(owner, grant)
+            self._grants.push(owner.number, grant)
+            if meter is not None:
+                grant._meter, grant._since = meter, monotonic()
+                meter.waited(grant._since - begin)
             return grant
         except BaseException:  # an interrupt: the caller never gets the grant
-            holding.release()
-            if grant is not None:
-                grant.released = True
+            try:
+                holding.release()
+            except BaseException:  # a second one
+                start_new_thread(quietly, (holding.release,))
+                raise
+            finally:
+                if grant is not None:
+                    grant.released = True
             raise
 
     def try_acquire(self) -> Grant | None:
@@ -158,32 +171,84 @@ class Lock:
 
     def release(self) -> None:
         """Release what this thread holds through this object."""
-        owner = _here.owner
+        owner = here.owner.number
         grant = self._grants.newest(owner)
         if grant is None:
             raise Misuse(f"{self.name!r} is not held by this thread through this object", hint="acquire it first")
-        grant.release()
-        self._grants.tidy(owner)
+        try:
+            grant.release()
+        finally:
+            self._grants.tidy(owner)
 
     __enter__ = acquire
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        owner, grant = _here.owner, None
+        owner, grant = here.owner, None
         try:
-            grant = self._grants.newest(owner)
+            grants = self._grants
+            number = owner.number
+            grant = grants[number] if number in grants else None  # noqa: SIM401  no call: an interrupt cannot lose it
+            if grant is not None and grant.released:
+                grant = grants.newest(number)
             if grant is not None:
                 grant._holding.release()
                 grant.released = True
-                self._grants.tidy(owner)
+                if grant._meter is not None:
+                    grant._meter.ended(grant._since, grant._holding.lost)
+                if grant._below is None:
+                    grants.pop(number, None)
+                else:
+                    grants.tidy(number)
         except BaseException:  # an interrupt: complete what it has cut short
-            grant = grant or self._grants.newest(owner)
-            if grant is not None:
-                grant.release()
+            try:
+                grant = grant or self._grants.newest(owner.number)
+                if grant is not None:
+                    grant._end()
+            except BaseException:  # a second one
+                if grant is not None:
+                    start_new_thread(quietly, (grant._holding.release,))
             raise
+        if grant is not None and grant._holding.lost is not None and kind is None:
+            raise ownership_lost(grant.name, grant.token, grant._holding.lost)
+
+    def locked(self) -> bool:
+        """True if anybody holds it now."""
+        return bool(self._engine.inspect(self.name, self._request.kind).holders)
+
+    @property
+    def owned(self) -> bool:
+        """True if this thread holds it through this object, and has not lost it."""
+        grant = self._grants.newest(here.owner.number)
+        return grant is not None and grant._held
+
+    def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
+        """As a decorator: the function runs while the lock is held."""
+        refuse_wrong_kind(function, tasks=False)
+
+        @wraps(function)
+        def locked(*args: P.args, **kwargs: P.kwargs) -> R:
+            with self:
+                return function(*args, **kwargs)
+
+        return locked
+
+    def if_free(self, function: Callable[P, R]) -> Callable[P, R | None]:
+        """As a decorator: the function runs if the lock is free; else it is skipped, and None is returned."""
+        refuse_wrong_kind(function, tasks=False)
+
+        @wraps(function)
+        def locked(*args: P.args, **kwargs: P.kwargs) -> R | None:
+            grant = self.try_acquire()
+            if grant is None:
+                return None
+            with grant:
+                return function(*args, **kwargs)
+
+        return locked
 
     def __repr__(self) -> str:
-        grant = self._grants.newest(_here.owner)
-        held = describe_holders(None if grant is None else grant.token, self._grants.any_held(), "thread")
+        grant = self._grants.newest(here.owner.number)
+        held = describe_holders(grant if grant is not None and grant._held else None, self._grants.any_held(), "thread")
         return describe_lock(f"vez.{type(self).__name__}", self._engine, self._request, held)
 
 
@@ -204,79 +269,18 @@ class Election(Lock):
         return self._engine.observe(self.name, seconds)
 
 
-class Client:
+class Client(BaseClient[Lock, Election, Engine]):
     """A connection to an engine. Cheap to share among threads; close it, or use `with`."""
 
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
-
-    @property
-    def url(self) -> str:
-        """The URL of the engine."""
-        return self.engine.url
-
-    def lock(
-        self,
-        name: str,
-        *,
-        timeout: float | None = None,
-        shared: bool = False,
-        lease: float | None = None,
-        label: str | None = None,
-        on_wait: Progress | None = None,
-        grace: float = 0,
-    ) -> Lock:
-        """A lock, exclusive or `shared`. `timeout` bounds the wait, `on_wait` is called with the position in the queue,
-        `grace` is how long a forced release waits for the holder before others are granted."""
-        if lease is not None:
-            check_lease(lease)
-        return Lock(self.engine, lock_request(name, shared, label, grace), timeout, on_wait)
-
-    def read_lock(self, name: str, *, timeout: float | None = None, on_wait: Progress | None = None) -> Lock:
-        """A shared lock, for readers. First come, first served: neither readers nor writers starve."""
-        return self.lock(name, timeout=timeout, shared=True, on_wait=on_wait)
-
-    def write_lock(self, name: str, *, timeout: float | None = None, on_wait: Progress | None = None) -> Lock:
-        """An exclusive lock, for writers; like `lock`."""
-        return self.lock(name, timeout=timeout, on_wait=on_wait)
-
-    def semaphore(
-        self,
-        name: str,
-        limit: int,
-        *,
-        timeout: float | None = None,
-        label: str | None = None,
-        on_wait: Progress | None = None,
-        grace: float = 0,
-    ) -> Lock:
-        """A semaphore: at most `limit` holders at once. All users must name the same limit."""
-        return Lock(self.engine, semaphore_request(name, limit, label=label, grace=grace), timeout, on_wait)
-
-    def election(
-        self,
-        name: str,
-        *,
-        weight: int = 0,
-        timeout: float | None = None,
-        label: str | None = None,
-        on_wait: Progress | None = None,
-        grace: float = 0,
-    ) -> Election:
-        """A candidacy. When there is no leader the heaviest candidate wins, among equals the first."""
-        label = default_label() if label is None else label
-        return Election(self.engine, election_request(name, weight, label=label, grace=grace), timeout, on_wait)
+    _lock_type, _election_type, _grace = Lock, Election, 0
+    _under_terms = WatchedEngine
 
     @contextmanager
     def lock_all(self, names: Sequence[str], *, timeout: float | None = None) -> Iterator[dict[str, Grant]]:
         """Several locks, all or none. They are acquired in sorted order, so that no two callers wait for each other."""
-        if isinstance(names, str):
-            raise Misuse(f"lock_all takes several names, found the text {names!r}", hint=f"for one: lock({names!r})")
-        ordered = sorted({check_name(name) for name in names})
-        if len(ordered) != len(names):
-            raise Misuse(f"lock_all got a name twice: {', '.join(sorted(names))}")
+        ordered = in_order(names)
         with ExitStack() as stack:
-            clock = _Clock(timeout)
+            clock = Clock(timeout)
             yield {name: stack.enter_context(self.lock(name).acquire(clock.left())) for name in ordered}
 
     def inspect(self, name: str, kind: Kind = "lock") -> Inspection:
@@ -287,6 +291,10 @@ class Client:
         """Names in use, or once used, that begin with the prefix."""
         return self.engine.names(prefix, kind)
 
+    def prune(self, prefix: str = "") -> int:
+        """Remove the files of idle names that begin with the prefix; how many. Their tokens are never issued again."""
+        return self.engine.prune(prefix)
+
     def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:
         """Take a name from its holders by force: recorded, and told to them first. None if nobody holds it."""
         return self.engine.break_lock(check_name(name), check_reason(reason), check_kind(kind))
@@ -294,6 +302,9 @@ class Client:
     def close(self) -> None:
         """Release everything and close."""
         self.engine.close()
+
+    def _viewer(self) -> Engine | None:
+        return None if self.engine.closed else self.engine
 
     def __enter__(self) -> Self:
         return self
@@ -305,16 +316,6 @@ class Client:
         return describe_client("vez.Client", self.engine)
 
 
-class _Clock:
-    """One timeout over several waits."""
-
-    def __init__(self, seconds: float | None) -> None:
-        self._end = None if check_timeout(seconds) is None else monotonic() + (seconds or 0)
-
-    def left(self) -> float | None:
-        return None if self._end is None else max(0.0, self._end - monotonic())
-
-
 def connect(url: str | None = None) -> Client:
     """A client of the engine at the URL; by default `VEZ_URL`, or the files of this machine."""
     return Client(open_engine(url))
@@ -323,9 +324,9 @@ def connect(url: str | None = None) -> Client:
 _default: Client | None = None
 
 
-def lock(name: str, *, timeout: float | None = None, shared: bool = False, on_wait: Progress | None = None) -> Lock:
+def lock(name: str, *, shared: bool = False, **options: Unpack[Options]) -> Lock:
     """A lock of the default engine, which is opened once: `VEZ_URL`, or the files of this machine."""
     global _default
     if _default is None:
         _default = connect()
-    return _default.lock(name, timeout=timeout, shared=shared, on_wait=on_wait)
+    return _default.lock(name, shared=shared, **options)

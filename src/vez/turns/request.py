@@ -26,28 +26,34 @@ class OwnTimeout(Enum):
 OWN_TIMEOUT = OwnTimeout.OWN
 MAX_LIMIT = 1000
 """Largest limit of a semaphore; the file engine counts permits one by one."""
+MAX_LEASE = 86400
+"""Longest lease in seconds: a day. A silent holder keeps its lock for so long."""
 MAX_REASON = 1000
 """Largest reason of a forced release, in characters."""
 
 
 @lru_cache(maxsize=4096)
-def lock_request(name: str, shared: bool, label: str | None, grace: float) -> Request:
+def lock_request(name: str, shared: bool, label: str | None, grace: float, lease_ms: int | None) -> Request:
     """A request for a lock, exclusive or shared."""
-    return Request(check_name(name), "lock", shared, 1, 0, _grace(grace), _label(label))
+    return Request(check_name(name), "lock", shared, 1, 0, _grace(grace), _label(label), lease_ms)
 
 
-def semaphore_request(name: str, limit: int, *, label: str | None, grace: float) -> Request:
+def semaphore_request(
+    name: str, limit: int, *, label: str | None, grace: float, lease_ms: int | None = None
+) -> Request:
     """A request for a permit of a semaphore."""
     if not isinstance(limit, int) or not 1 <= limit <= MAX_LIMIT:
         raise Misuse(f"a semaphore's limit is a number from 1 to {MAX_LIMIT}, found {limit!r}")
-    return Request(check_name(name), "semaphore", False, limit, 0, _grace(grace), _label(label))
+    return Request(check_name(name), "semaphore", False, limit, 0, _grace(grace), _label(label), lease_ms)
 
 
-def election_request(name: str, weight: int, *, label: str | None, grace: float) -> Request:
+def election_request(
+    name: str, weight: int, *, label: str | None, grace: float, lease_ms: int | None = None
+) -> Request:
     """A request to stand in an election."""
     if not isinstance(weight, int) or abs(weight) >= 2**31:
         raise Misuse(f"a weight is a whole number of at most 31 bits, found {weight!r}")
-    return Request(check_name(name), "election", False, 1, weight, _grace(grace), _label(label))
+    return Request(check_name(name), "election", False, 1, weight, _grace(grace), _label(label), lease_ms)
 
 
 def check_timeout(timeout: float | None) -> float | None:
@@ -57,10 +63,14 @@ def check_timeout(timeout: float | None) -> float | None:
     return timeout
 
 
-def check_lease(lease: float | None) -> None:
-    """Check a lease in seconds. Engines of one machine ignore it: the kernel frees the locks of the dead at once."""
-    if lease is not None and not lease > 0:
-        raise Misuse(f"a lease is a number of seconds above 0, found {lease!r}")
+def check_lease(lease: float | None) -> int | None:
+    """A lease in milliseconds; None for the engine's default. Engines of one machine have no leases and ignore it: the
+    kernel frees the locks of the dead at once."""
+    if lease is None:
+        return None
+    if not isinstance(lease, int | float) or not 0 < lease <= MAX_LEASE:
+        raise Misuse(f"a lease is a number of seconds above 0, at most {MAX_LEASE}, found {lease!r}")
+    return max(1, round(lease * 1000))
 
 
 def _grace(seconds: float) -> int:

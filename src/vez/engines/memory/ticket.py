@@ -1,117 +1,128 @@
-"""MemoryTicket: one request of the memory engine; first a waiter, once granted the holding."""
+"""MemoryTicket: one request of the memory engine; first a waiter, once granted the holding.
+
+What it is, the turn table knows. Here is what others need without asking the table: whether it is inside, with which
+token, and whether it was lost. The effects of the table keep it up to date.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import time
 from collections.abc import Callable
+from time import monotonic_ns
 from typing import TYPE_CHECKING
 
-from vez.engines import handles
-from vez.engines.base import Contestant, Place, Request
-from vez.engines.machine import host_name
-from vez.engines.memory.queue import Bell, Space
-from vez.engines.owners import NOBODY, Owner
-from vez.errors import Misuse
+from vez.engines import handles, queueing
+from vez.engines.base import Place, Request
+from vez.engines.memory.line import WHY, Bell, Line, Space
+from vez.engines.memory.views import contestant
+from vez.engines.owners import leave
+from vez.engines.wording import FORKED, RELEASED, TRANSFERRED
+from vez.table import Granted, Leave, Transfer, position
+from vez.table.effects import Why
 
 if TYPE_CHECKING:
+    from vez.engines.circles import Target
     from vez.engines.owners import Entry
-
-_NEWEST_STAY = 0.2
-"""Weight of the newest stay in the moving mean of stays."""
 
 
 class MemoryTicket:
     """A request; once granted, the holding."""
 
-    def __init__(self, space: Space, request: Request, owner: Owner, loop: asyncio.AbstractEventLoop | None) -> None:
-        self.space, self.request, self.owner = space, request, owner
-        self.queue = space.queue(request.kind, request.name)
-        self.ticket = self.token = self.queue.draw()
-        self.since = time.time()
-        self.inside = self.gone = False
-        self.lost: str | None = None
-        self.void = False  # lost, and its grace is over: it blocks nobody
+    # Defaults of the class: most of them never change, and a ticket is made for every turn.
+    gone = False
+    lost: str | None = None
+    entry: Entry | None = None
+    waits: Target | None = None
+    _tell: Callable[[str], None] | None = None
+    _bell: Bell | None = None
+    _async_bell: asyncio.Event | None = None
+
+    def __init__(self, space: Space, line: Line, request: Request, loop: asyncio.AbstractEventLoop | None) -> None:
+        self.space, self.line, self.request, self.loop = space, line, request, loop
         self.generation = handles.generation
-        self.loop = loop
-        self.bell = Bell()
-        self.async_bell = asyncio.Event()
-        self._tell: Callable[[str], None] | None = None
-        self.entry: Entry | None = None
+        self.number = self.token = 0
+        """Its number in the table, 0 if it is not there; its token, once it is granted."""
+        self.inside = False
 
     def granted(self) -> bool:
         """True if it is granted by now. Never blocks."""
-        with self.space.lock:
-            if self.inside:
-                return True
-            if self.request.kind == "election":
-                self.queue.elect_if_vacant()
-            elif not self.queue.blocked(self):
-                self.inside, self.since = True, time.time()
-                if self.request.shared or self.request.limit > 1:
-                    self.queue.wake()
-            return self.inside
+        if not self.inside:
+            with self.space.lock:
+                self.line.tick()
+        return self.inside
+
+    def grant(self, token: int) -> None:
+        """It is granted. One statement without a call: an interrupt arrives only at calls."""
+        if not self.gone:
+            self.token, self.inside = token, True
+            self.wake()
+
+    def make_bell(self) -> None:
+        """It will have to wait."""
+        if self.loop is None:
+            self._bell = Bell()
+        else:
+            self._async_bell = asyncio.Event()
 
     def wake(self) -> None:
         """End a `listen`, from any thread."""
-        if self.loop is None:
-            self.bell.ring()
-        else:
+        if self._bell is not None:
+            self._bell.ring()
+        elif self._async_bell is not None and self.loop is not None:
             with contextlib.suppress(RuntimeError):  # the loop was closed, and its waiters with it
-                self.loop.call_soon_threadsafe(self.async_bell.set)
+                self.loop.call_soon_threadsafe(self._async_bell.set)
 
     def poll(self) -> bool:
         """False: there is no shorter way than `listen`."""
         return False
 
     def listen(self, seconds: float) -> None:
-        """Block until woken, at most for so long."""
-        self.bell.wait(seconds)
+        """Block until woken, at most for so long, and not beyond the end of a grace."""
+        if self._bell is not None:
+            self._bell.wait(self._at_most(seconds))
 
     async def listen_async(self, seconds: float) -> None:
         """Async version of `listen`."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self.async_bell.wait()
-        self.async_bell.clear()
+        bell = self._async_bell
+        if bell is not None:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._at_most(seconds)):
+                    await bell.wait()
+            bell.clear()
+
+    def _at_most(self, seconds: float) -> float:
+        alarm_ns = self.line.table.alarm_ns
+        return seconds if alarm_ns is None else max(0.0, min(seconds, (alarm_ns - monotonic_ns()) / 1e9))
+
+    def confirm(self) -> None:
+        """Nothing to do: a queue in memory is not replaced."""
 
     def place(self) -> Place:
         """Our position in the queue."""
-        with self.space.lock:
-            before = [m for m in self.queue.members if m.ticket < self.ticket and m.lost is None]
-            mean = self.queue.mean
-            inside = time.time() - before[0].since if before else 0.0
-            estimate = 0.0 if mean is None else len(before) * mean / self.request.limit - inside
-            return Place(len(before), estimate if estimate > 0 else None, before[0].contestant() if before else None)
-
-    def explain(self) -> str:
-        """Who holds what we wait for, in words."""
-        holder = self.place().holder
-        return f"{holder.label} has been inside for {time.time() - holder.since:.1f} s" if holder else ""
+        table = self.line.table
+        holder = contestant(table.holders[0]) if table.holders else None
+        mean = None if table.mean_ns is None else table.mean_ns / 1e9
+        return queueing.place(position(table, self.number) or 0, holder, mean, table.limit)
 
     def why_lost(self) -> str | None:
         """Reason of the loss, or None while held. Never blocks."""
         if self.generation != handles.generation:
-            return "this process was forked from the one that holds it"
-        if self.gone:
-            return "it was released"
-        return self.lost
+            return FORKED
+        return RELEASED if self.gone and self.lost is None else self.lost
 
-    def lose(self, why: str) -> None:
+    def loss(self) -> str | None:
+        """Reason of the loss, or None. A release or a transfer is not a loss, and does not change the answer."""
+        if self.lost == TRANSFERRED or (self.gone and self.lost is None):
+            return None
+        return self.why_lost()
+
+    def lose(self, why: Why) -> None:
         """Mark it as lost, and tell the holder why."""
-        self.lost = why
-        tell = self._tell
-        if self.loop is not None and tell is not None:
+        self.lost = WHY[why]
+        if self.loop is not None and self._tell is not None and why != "transferred":
             with contextlib.suppress(RuntimeError):
-                self.loop.call_soon_threadsafe(tell, why)
-
-    def end(self) -> None:
-        """End the grace: from now on it blocks nobody."""
-        self.void = True
-        if self.queue.leading == self.ticket:
-            self.queue.leading = 0
+                self.loop.call_soon_threadsafe(self._tell, self.lost)
 
     def on_loss(self, tell: Callable[[str], None]) -> None:
         """Call `tell` with the reason, from the event loop, when it is lost."""
@@ -120,19 +131,15 @@ class MemoryTicket:
     def release(self) -> None:
         """Leave the queue, or release what is held. What an interrupt cuts short is completed by the next call, the
         finaliser's at the latest; so `gone` is set last."""
-        if self.gone or self.generation != handles.generation:
+        if self.gone:
+            return
+        if self.generation != handles.generation:
+            self.lost = FORKED
             return
         with self.space.lock:
-            queue = self.queue
-            if queue.seats.pop(self.ticket, None) is not None and self.inside and self.lost is None:
-                stay = time.time() - self.since
-                queue.mean = stay if queue.mean is None else queue.mean + _NEWEST_STAY * (stay - queue.mean)
-            if self.request.kind == "election":
-                queue.elect_if_vacant()
-            queue.wake()
-            with contextlib.suppress(ValueError):
-                self.owner.entries.remove(self.entry)  # type: ignore[arg-type]  # None is not among them
-            self.owner = NOBODY
+            self.line.leave(self.number, Leave(self.number))
+            leave(self.entry)
+            self.entry = None
             self.gone, self.inside = True, False
 
     def __del__(self) -> None:
@@ -141,30 +148,13 @@ class MemoryTicket:
         except Exception:  # noqa: S110
             pass
 
-    async def release_async(self) -> None:
-        """Async version of `release`, which never blocks."""
-        self.release()
-
     def lifeline(self) -> None:
         """None: what is in memory ends with the process."""
 
     def transfer(self, to: str) -> int:
         """Make the candidate with this label leader; its term."""
         with self.space.lock:
-            if self.request.kind != "election":
-                hint = "release it; the next in line gets it"
-                raise Misuse(f"a {self.request.kind} cannot be transferred to {to!r}", hint=hint)
-            found = [m for m in self.queue.members if m.request.label == to and not m.inside and m.lost is None]
-            if not found or self.queue.leader is not self:
-                raise Misuse(f"there is no candidate {to!r} in {self.request.name!r}", hint="see `vez status`")
-            self.queue.inaugurate(found[0])
-            self.lost = "it was transferred"
-            self.queue.wake()
-            return found[0].token
+            effects = self.line.do(Transfer(self.number, to))
+        return next(effect.token for effect in effects if isinstance(effect, Granted))
 
-    def contestant(self) -> Contestant:
-        """As `inspect` shows it."""
-        return Contestant(
-            self.token, os.getpid(), host_name(), self.since, self.request.shared, self.request.label,
-            self.request.weight, self.lost is not None,
-        )  # fmt: skip
+    transfer_at_once = transfer  # the mutex of a space is held for microseconds only

@@ -1,0 +1,155 @@
+"""Codec: operations of etcd as requests of its JSON gateway, and the replies. No I/O.
+
+Keys and values are base64, 64-bit numbers are text, and fields that are 0, false or empty are left out.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from typing import Any
+
+import msgspec
+
+from vez.recipes.etcd.operations import (
+    EVERYTHING,
+    Compare,
+    Delete,
+    Entry,
+    Event,
+    Found,
+    Get,
+    KeepAlive,
+    LeaseFor,
+    LeaseGrant,
+    Put,
+    Request,
+    Revoke,
+    Txn,
+    TxnDone,
+    Watch,
+    Written,
+    prefix_end,
+)
+
+_encoder = msgspec.json.Encoder()
+_NUL = b64encode(b"\0").decode()
+_SORTED = {"oldest first": "ASCEND", "newest first": "DESCEND"}
+_ATTRIBUTES = {"create": "create_revision", "mod": "mod_revision", "version": "version"}
+
+
+class Codec:
+    """Writes requests and reads replies; all keys are below one namespace."""
+
+    def __init__(self, namespace: str = "") -> None:
+        self._namespace = namespace
+        self._start = len(namespace)
+
+    def encode(self, request: Request) -> tuple[str, bytes]:
+        """The path and the body of a request."""
+        if isinstance(request, Txn):
+            return "/v3/kv/txn", _encoder.encode(self._txn(request))
+        if isinstance(request, LeaseGrant):
+            return "/v3/lease/grant", _encoder.encode({"ID": str(request.lease), "TTL": str(request.seconds)})
+        if isinstance(request, KeepAlive):
+            return "/v3/lease/keepalive", _encoder.encode({"ID": str(request.lease)})
+        return "/v3/lease/revoke", _encoder.encode({"ID": str(request.lease)})
+
+    def decode(self, request: Request, body: bytes) -> TxnDone | LeaseFor | None:
+        """The reply to a request."""
+        found = msgspec.json.decode(body)
+        if isinstance(request, Txn):
+            asked = request.then if found.get("succeeded") else request.otherwise
+            replies = found.get("responses", [])
+            return TxnDone(
+                bool(found.get("succeeded")),
+                tuple(self._reply(one, reply) for one, reply in zip(asked, replies, strict=True)),
+                int(found["header"]["revision"]),
+            )
+        if isinstance(request, Revoke):
+            return None
+        if isinstance(request, KeepAlive):
+            found = found["result"]
+        return LeaseFor(int(found.get("TTL", 0)))
+
+    def watch(self, watch: Watch, *, now: bool = False) -> bytes:
+        """The body of a request to watch, from the asked revision or from now on."""
+        create: dict[str, str] = {"key": self._key(watch.key)}
+        if watch.end:
+            create["range_end"] = self._key(watch.end)
+        if watch.start and not now:
+            create["start_revision"] = str(watch.start)
+        return _encoder.encode({"create_request": create})
+
+    def revision(self, result: dict[str, Any]) -> int:
+        """The revision of the store when the server wrote this message of a watch."""
+        return int(result["header"]["revision"])
+
+    def events(self, result: dict[str, Any]) -> tuple[Event, ...]:
+        """The events in one message of a watch."""
+        return tuple(self._event(one) for one in result.get("events", ()))
+
+    def _event(self, found: dict[str, Any]) -> Event:
+        kv = found["kv"]
+        revision = int(kv["mod_revision"])
+        if found.get("type") == "DELETE":
+            return Event(self._plain(kv["key"]), revision)
+        entry = self._entry(kv)
+        return Event(entry.key, revision, entry)
+
+    def _txn(self, txn: Txn) -> dict[str, Any]:
+        return {
+            "compare": [self._compare(one) for one in txn.conditions],
+            "success": [self._operation(one) for one in txn.then],
+            "failure": [self._operation(one) for one in txn.otherwise],
+        }
+
+    def _compare(self, one: Compare) -> dict[str, str]:
+        target = {"create": "CREATE", "mod": "MOD", "version": "VERSION"}[one.attribute]
+        return {
+            "key": self._key(one.key),
+            "target": target,
+            "result": "EQUAL",
+            _ATTRIBUTES[one.attribute]: str(one.equals),
+        }
+
+    def _operation(self, one: Put | Delete | Get) -> dict[str, Any]:
+        asked: dict[str, Any] = {"key": self._key(one.key)}
+        if isinstance(one, Put):
+            asked["value"] = b64encode(one.value.encode()).decode()
+            if one.lease:
+                asked["lease"] = str(one.lease)
+            return {"request_put": asked}
+        if one.end == EVERYTHING and not one.key:
+            asked = {
+                "key": self._key("") if self._namespace else _NUL,
+                "range_end": b64encode(prefix_end(self._namespace).encode()).decode() if self._namespace else _NUL,
+            }
+        elif one.end:
+            asked["range_end"] = self._key(one.end)
+        if isinstance(one, Delete):
+            return {"request_delete_range": asked}
+        if one.order:
+            asked |= {"sort_order": _SORTED[one.order], "sort_target": "CREATE"}
+        if one.limit:
+            asked["limit"] = str(one.limit)
+        if one.created_before:
+            asked["max_create_revision"] = str(one.created_before - 1)
+        return {"request_range": asked}
+
+    def _reply(self, asked: Put | Delete | Get, reply: dict[str, Any]) -> Written | Found:
+        if isinstance(asked, Get):
+            return Found(tuple(self._entry(kv) for kv in reply["response_range"].get("kvs", ())))
+        if isinstance(asked, Delete):
+            return Written(int(reply["response_delete_range"].get("deleted", 0)))
+        return Written()
+
+    def _entry(self, kv: dict[str, Any]) -> Entry:
+        value = b64decode(kv.get("value", "")).decode(errors="replace")
+        create, mod = int(kv["create_revision"]), int(kv["mod_revision"])
+        return Entry(self._plain(kv["key"]), value, create, mod, int(kv.get("lease", 0)))
+
+    def _key(self, key: str) -> str:
+        return b64encode((self._namespace + key).encode()).decode()
+
+    def _plain(self, key: str) -> str:
+        return b64decode(key).decode(errors="replace")[self._start :]

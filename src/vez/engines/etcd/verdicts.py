@@ -1,0 +1,98 @@
+"""Verdicts: what a reply of etcd that is not a success means for the call, and what the user is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from vez.engines.network.transport import WatchEnded
+from vez.errors import EngineUnavailable
+from vez.recipes import Refused, Unknown
+
+INVALID, NOT_FOUND, DENIED, EXHAUSTED, PRECONDITION, UNIMPLEMENTED, UNAUTHENTICATED = 3, 5, 7, 8, 9, 12, 16
+"""Numbers of gRPC. All others (unavailable, deadline exceeded, internal …) leave the outcome open: etcd also says
+"unavailable" when the leader changed while a request was under way."""
+BAD_TOKEN = ("invalid auth token", "revision of auth store is old", "user name is empty")
+SPACE = "database space exceeded"
+
+
+class TokenExpired(Exception):
+    """The server does not know the token of our login any more; the call had no effect."""
+
+
+class Stranger(EngineUnavailable):
+    """Something at the port that is not etcd."""
+
+
+def verdict(status: int, body: bytes, where: str) -> Refused | Unknown:
+    """What a reply with this status means."""
+    code, text = _error(body)
+    if code is None:
+        raise stranger(where, f"it answered with status {status}")
+    if any(sign in text for sign in BAD_TOKEN):
+        raise TokenExpired(text)
+    if code == DENIED:
+        raise EngineUnavailable(
+            f"etcd at {where} denies this: {text}", hint="the user needs read and write on the keys; see vez docs etcd"
+        )
+    if code == UNAUTHENTICATED:
+        raise no_user(where, text)
+    if SPACE in text:
+        raise EngineUnavailable(f"etcd at {where} has no space left: {text}", hint="compact and defragment it")
+    if code == UNIMPLEMENTED:
+        raise stranger(where, text)
+    if code in (INVALID, NOT_FOUND, PRECONDITION):
+        return Refused(text)
+    return Unknown(text)
+
+
+def no_user(where: str, text: str) -> EngineUnavailable:
+    """The error for a server that wants to know who asks."""
+    return EngineUnavailable(f"etcd at {where} asks for a user: {text}", hint="etcd://user:password@host:port")
+
+
+def bad_login(status: int, body: bytes, where: str, user: str) -> EngineUnavailable | None:
+    """The error for a login that was refused; None if the server could not decide it."""
+    code, text = _error(body)
+    if code is None:
+        return stranger(where, f"it answered with status {status}")
+    if code in (INVALID, DENIED, UNAUTHENTICATED, PRECONDITION, NOT_FOUND):
+        hint = "name no user in the URL" if "not enabled" in text else "check user and password"
+        return EngineUnavailable(f"etcd at {where} refuses the user {user!r}: {text}", hint=hint)
+    return None
+
+
+def result(line: bytes) -> dict[str, Any]:
+    """One message of a watch; `WatchEnded` if it says that there will be no more."""
+    try:
+        message = msgspec.json.decode(line)
+        found: dict[str, Any] = message.get("result") or {}
+    except (msgspec.DecodeError, AttributeError) as error:
+        raise WatchEnded(f"not a message of a watch: {error}") from error
+    if "error" in message:
+        raise WatchEnded(str(message["error"]))
+    if found.get("canceled"):
+        compacted = f"revision {found['compact_revision']} was compacted" if found.get("compact_revision") else ""
+        raise WatchEnded(found.get("cancel_reason") or compacted or "the server ended it")
+    return found
+
+
+def stranger(where: str, what: str) -> Stranger:
+    """The error for something at the port that is not etcd."""
+    return Stranger(
+        f"{where} does not speak etcd's protocol: {what}",
+        hint="is this the client port of etcd (2379), with TLS (?tls=1) if it wants that?",
+    )
+
+
+def _error(body: bytes) -> tuple[int | None, str]:
+    """The number and the text of an error; no number if it is not one of etcd's gateway."""
+    try:
+        found = msgspec.json.decode(body)
+        inner = found["error"]
+        if isinstance(inner, dict):  # within a stream
+            return int(inner.get("grpc_code", 2)), str(inner.get("message", ""))
+        return int(found["code"]), str(inner)
+    except (msgspec.DecodeError, KeyError, TypeError, ValueError):
+        return None, ""

@@ -1,0 +1,81 @@
+"""Watching: what both transports know of a watch under way. No I/O.
+
+A watch of one key begins *now*, although the recipe asks for all changes since a revision: etcd serves watches of the
+past every 100 milliseconds only, and any write to any key makes a revision past. When the server says that the watch
+is set, the key is read once if the cluster has moved on since that revision. What changed before shows in that read,
+what changes later is told by the watch, and nothing falls between.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vez.engines.etcd.http import Exchange
+from vez.engines.etcd.router import Router
+from vez.engines.etcd.verdicts import BAD_TOKEN, result
+from vez.engines.network.transport import WatchEnded
+from vez.recipes import Answer, Reply
+from vez.recipes.etcd.operations import Event, Found, Get, Txn, Watch
+
+
+def begins_now(watch: Watch) -> bool:
+    """True if what happened before is read instead of watched; a range can hold too much for that."""
+    return bool(watch.start) and not watch.end
+
+
+class Watching:
+    """A watch, from the request for it to its end."""
+
+    def __init__(self, router: Router[Any], exchange: Exchange, watch: Watch) -> None:
+        self._router, self._exchange, self._watch = router, exchange, watch
+        self._next = watch.start
+        self.must_look = False
+        """True if something, perhaps our key, changed before the watch was set: ask `look`, and tell `looked`."""
+
+    def serves(self, watch: Watch) -> bool:
+        """True if this stream goes on with what the watch asks for."""
+        return (watch.key, watch.end, watch.start) == (self._watch.key, self._watch.end, self._next)
+
+    @property
+    def look(self) -> Txn:
+        """A read of the key."""
+        return Txn((), (Get(self._watch.key),))
+
+    def looked(self, reply: Reply) -> tuple[Event, ...]:
+        """What the read says has happened."""
+        self.must_look = False
+        if not isinstance(reply, Answer):
+            raise WatchEnded("whether something had happened before could not be read")
+        found, revision = reply.value.replies[0], reply.value.revision
+        assert isinstance(found, Found), "a Get was asked for"
+        entry = found.entries[0] if found.entries else None
+        if entry is None:
+            return self._told((Event(self._watch.key, revision),))
+        return self._told((Event(entry.key, entry.mod, entry),))
+
+    def read(self) -> tuple[Event, ...]:
+        """The events that have come."""
+        if self._exchange.status not in (0, 200):
+            raise self._ended(self._exchange.body().decode(errors="replace"))
+        events: tuple[Event, ...] = ()
+        for line in self._exchange.lines():
+            try:
+                told = result(line)
+                if told.get("created") and begins_now(self._watch):
+                    self.must_look = self._router.codec.revision(told) >= self._watch.start
+                events += self._router.codec.events(told)
+            except WatchEnded as error:
+                raise self._ended(str(error)) from error
+        return self._told(events)
+
+    def _told(self, events: tuple[Event, ...]) -> tuple[Event, ...]:
+        """Without what is older than was asked for: a member that is behind tells that too."""
+        new = tuple(event for event in events if event.revision >= self._watch.start)
+        if new:
+            self._next = max(self._next, *(event.revision + 1 for event in new))
+        return new
+
+    def _ended(self, reason: str) -> WatchEnded:
+        if any(sign in reason for sign in BAD_TOKEN):
+            self._router.token = ""
+        return WatchEnded(reason)

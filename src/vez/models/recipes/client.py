@@ -1,0 +1,255 @@
+"""A client among the processes: it runs recipes, one for its turn and beside it one that renews its session.
+
+Calls and waits go to the server as messages. What the world may do to them is chosen by the checker:
+
+- A reply is lost, or comes too late: `doubts` times a client is told `Unknown`, either at once, and the request never
+  arrives, or while it is under way: then it is carried out later, and its reply is discarded.
+- A wait that watches may end at any time without an event (`Elapsed`, `Unwatched`). It is enough that this happens at
+  once: the look that follows can be delayed at will.
+- A wait that only lets time pass is over at once, because time is not followed.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import msgspec
+
+from vez.core.io import Io
+from vez.core.process import Durable, Parameter
+from vez.errors import ProtocolBug
+from vez.models.recipes.positions import WITHDRAWAL, Maker, Outcome, Paused, Positions, Raised, Returned
+from vez.models.recipes.server import SESSIONS_OF_A_CLIENT, Ask, Left, Reborn, Server, Told
+from vez.recipes.base import Call, Elapsed, Lost, Proved, Unknown, Unwatched, Wait
+from vez.recipes.etcd.session import Session, close_session, keep, open_session
+
+TURN, KEEPER = 0, 1
+SECONDS = 10
+REPLIES_OF_A_LIFE = 1000
+"""More requests than a client gives up between two crashes."""
+POSITIONS = Positions()
+
+
+class Lane(msgspec.Struct, frozen=True):
+    """A recipe that runs, or nothing."""
+
+    position: str = ""
+    given_up: int = 0
+    """Requests that were given up: replies to them are discarded."""
+
+
+class Client(Server):
+    """The part of a process that is used in clients alone. What a turn is, its subclass says."""
+
+    fault_parameters: ClassVar[tuple[str, ...]] = ("doubts", "expiries")
+    open_recipe: ClassVar[Maker] = open_session
+    keep_recipe: ClassVar[Maker] = keep
+    close_recipe: ClassVar[Maker] = close_session
+
+    doubts: Parameter[int] = 0
+    """How often each client gets no reply."""
+    keeps: Parameter[bool] = False
+    """The session is renewed while it lasts."""
+    pooled: Parameter[bool] = True
+    """The session is kept after a turn; otherwise it is closed."""
+    sessions: Durable[int] = 0
+    """Sessions that this client has opened; numbers the leases."""
+    lanes: tuple[Lane, Lane] = (Lane(), Lane())
+    doing: str = ""
+    """What the recipe of the turn is for."""
+    session: Session | None = None
+    ended: bool = False
+    """True if the renewal has found that the session is over."""
+    wanted: bool = False
+    """True if the application waits for a turn."""
+    doubted: int = 0
+    turn: Durable[int] = 0
+    """Number of this turn, or of the latest."""
+    lives: Durable[int] = 0
+    """How often it came back after a crash: replies to what was asked before are discarded."""
+    first: int = 0
+    """During `on_told`: the create revision of the own key, if the server says that it was first; else 0."""
+
+    def on_recover(self, io: Io) -> None:
+        self.lives += 1
+        blank = Lane("", self.lives * REPLIES_OF_A_LIFE)
+        self.lanes = (blank, blank)
+        io.send(io.hub, Reborn(self._lease(io)))
+
+    def on_told(self, message: Told, sender: int, io: Io) -> None:
+        lane = self.lanes[message.lane]
+        if lane.position and message.number == lane.given_up:
+            self.first = message.first
+            io.cancel_timer(_unanswered(message.lane))
+            self._go_on(message.lane, POSITIONS.send(lane.position, message.reply), io)
+            self.first = 0
+
+    def on_timer_unanswered_turn(self, io: Io) -> None:
+        self._give_up(TURN, io)
+
+    def on_timer_unanswered_keeper(self, io: Io) -> None:
+        self._give_up(KEEPER, io)
+
+    def _give_up(self, lane: int, io: Io) -> None:
+        self.doubted += 1
+        position = self._abandoned(lane)
+        self._go_on(lane, POSITIONS.send(position, Unknown()), io)
+
+    def _abandoned(self, lane: int) -> str:
+        """Replies to what is under way will be discarded; where the recipe stands."""
+        position, given_up = self.lanes[lane].position, self.lanes[lane].given_up
+        self._set_lane(lane, Lane("", (given_up + 1) % self.numbers))
+        return position
+
+    def _withdraw(self, io: Io) -> None:
+        io.cancel_timer(_unanswered(TURN))
+        self._go_on(TURN, POSITIONS.send(self._abandoned(TURN), WITHDRAWAL), io)
+
+    def _stop(self, lane: int, io: Io) -> None:
+        io.cancel_timer(_unanswered(lane))
+        if self.lanes[lane].position:
+            self._abandoned(lane)
+
+    def _begin(self, doing: str, recipe: Maker, *arguments: object, io: Io) -> None:
+        """Start a recipe of the turn."""
+        self.doing = doing
+        self._go_on(TURN, POSITIONS.begin(recipe, *arguments), io)
+
+    def _go_on(self, lane: int, outcome: Outcome, io: Io) -> None:
+        """Do what a recipe asks for, until it waits for the server or is over."""
+        while isinstance(outcome, Paused):
+            reply = self._do(lane, outcome, io)
+            if reply is UNDER_WAY:
+                return
+            outcome = POSITIONS.send(outcome.position, reply)
+        self._set_lane(lane, Lane("", self.lanes[lane].given_up))
+        if lane == KEEPER:
+            self._beside_over(outcome, io)
+        elif isinstance(outcome, Returned):
+            self._over(outcome.value, io)
+        else:
+            self._failed(outcome, io)
+
+    def _do(self, lane: int, paused: Paused, io: Io) -> object:
+        """The reply to a step, if there is one at once."""
+        match paused.step:
+            case Proved():
+                self._prove(io)
+                return None
+            case Lost(_, _, token):
+                self._lose_turn(token or 0, io)
+                return None
+            case Wait(watch, seconds) if self._timed():
+                return self._wait(lane, paused.position, watch, seconds, io)
+            case Wait(None):
+                return Elapsed()
+            case Wait(watch):
+                ends = io.choose(self._ends(lane, io))
+                if ends:
+                    return Elapsed() if ends == "elapsed" else Unwatched()
+                self._send(lane, paused.position, watch, io)
+            case Call(request):
+                self._called(lane, request, io)
+                if self.doubted < self.doubts:
+                    if io.choose(("", "lost")):
+                        self.doubted += 1
+                        return Unknown()
+                    io.set_timer(_unanswered(lane), 1)
+                self._send(lane, paused.position, request, io)
+        return UNDER_WAY
+
+    def _ends(self, lane: int, io: Io) -> tuple[str, ...]:
+        """How a wait that watches may end: with an event or never (the empty text), or at once."""
+        return ("", "elapsed", "unwatched")
+
+    def _observes(self, io: Io) -> bool:
+        """True if the recipe beside the turn is that of an observer; see `observing`."""
+        return False
+
+    def _beside_over(self, outcome: Returned | Raised, io: Io) -> None:
+        """The recipe beside that of the turn is over."""
+        self.ended = True
+
+    def _lose_turn(self, token: int, io: Io) -> None:
+        """The renewal has heard that the turn with this token was broken by force."""
+
+    def _timed(self) -> bool:
+        """True if time is followed; see `timed`."""
+        return False
+
+    def _seconds(self) -> int:
+        """How long a lease lasts."""
+        return SECONDS
+
+    def _called(self, lane: int, request: Any, io: Io) -> None:
+        """A call is about to be made."""
+
+    def _prove(self, io: Io) -> None:
+        """The recipe says that the last answered call proved the ownership."""
+
+    def _wait(self, lane: int, position: str, watch: Any, seconds: float | None, io: Io) -> object:
+        """Where time is followed: wait for it, and for events."""
+        raise NotImplementedError
+
+    def _send(self, lane: int, position: str, request: Any, io: Io) -> None:
+        if lane == KEEPER and self.session is None and not self._observes(io):
+            raise ProtocolBug(f"outlived: process {io.me} renews a session that it has closed")
+        given_up = self.lanes[lane].given_up
+        self._set_lane(lane, Lane(position, given_up))
+        io.send(io.hub, Ask(request, lane, given_up, self.turn))
+
+    def _set_lane(self, lane: int, value: Lane) -> None:
+        turn, keeper = self.lanes
+        self.lanes = (value, keeper) if lane == TURN else (turn, value)
+
+    def _check_first(self, token: int, io: Io) -> None:
+        """Refuse an entry unless our key was the first when the server executed the request just answered."""
+        if token != self.first:
+            raise ProtocolBug(f"guess: process {io.me} enters with token {token}, and its key is not the first")
+
+    def _open(self, io: Io) -> None:
+        lease = self._lease(io)
+        self.sessions += 1
+        self._begin("open", type(self).open_recipe, lease, self._seconds(), "", io=io)
+
+    def _lease(self, io: Io) -> int:
+        """The number of the next lease."""
+        return io.me * SESSIONS_OF_A_CLIENT + self.sessions
+
+    def _opened(self, session: Session, io: Io) -> None:
+        self.session, self.ended = session, False
+        if self.keeps:
+            self._go_on(KEEPER, POSITIONS.begin(type(self).keep_recipe, session, self._seconds()), io)
+
+    def _forget(self, io: Io) -> None:
+        """The session is over."""
+        self.session = None
+        self._stop(KEEPER, io)
+
+    def _rest(self, io: Io) -> None:
+        """The turn is over."""
+        self.doing = ""
+        io.send(io.hub, self._farewell())
+
+    def _farewell(self) -> Left:
+        """What the server is told of the end of a turn."""
+        return Left(self.turn)
+
+    def _over(self, result: Any, io: Io) -> None:
+        """The recipe of the turn has returned."""
+        raise NotImplementedError
+
+    def _failed(self, raised: Raised, io: Io) -> None:
+        """The recipe of the turn has raised an exception."""
+        raise NotImplementedError
+
+
+class _UnderWay:
+    """Stands for a reply that comes later."""
+
+
+UNDER_WAY = _UnderWay()
+
+
+def _unanswered(lane: int) -> str:
+    return "unanswered_turn" if lane == TURN else "unanswered_keeper"

@@ -1,0 +1,191 @@
+"""The lock, exclusive or shared: the oldest key holds, everybody else watches the key just before their own."""
+
+from __future__ import annotations
+
+import msgspec
+
+from vez.recipes.base import Answer, Call, Failed, Recipe, Refused, Removed, SessionEnded, Wait, Withdrawn
+from vez.recipes.etcd.operations import Compare, Delete, Entry, Found, Get, Put, Txn, TxnDone, Watch, prefix_end
+from vez.recipes.etcd.session import AGAIN, Session
+from vez.recipes.etcd.shown import Member, OtherKind, fits, member
+
+LOOK_AGAIN = 30.0
+"""Seconds after which a waiter looks although it heard nothing: a watch can be dead without its end being told."""
+
+
+class Seat(msgspec.Struct, frozen=True):
+    """A place in the queue of a name."""
+
+    key: str
+    token: int
+    """Its create revision."""
+    doubt: bool = False
+    """True if a request for it may still be under way, so that it must be fenced off when it is left."""
+
+
+def key_of(name: str, lease: int) -> str:
+    """The key of a request."""
+    return f"{name}/{lease:x}"
+
+
+def members(name: str, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    """The keys that are requests for this name. Others may lie below it: those of the name `NAME/more`."""
+    start = len(name) + 1
+    return tuple(entry for entry in entries if "/" not in entry.key[start:])
+
+
+def acquire(session: Session, name: str, value: str, *, wait: bool = True, shared: bool = False) -> Recipe[Seat | None]:
+    """Take a place in the queue and wait until nobody is before it (for a shared lock: nobody with an exclusive one).
+    None if `wait` is false and it is not free."""
+    seat: Seat | None = None
+    try:
+        seat, before = yield from enlist(session, name, value)
+        if shared and before is not None:
+            before = yield from look(seat, name, shared=True)
+        while before is not None:
+            entry, revision = before
+            try:
+                fits(entry, "lock")
+            except OtherKind:
+                yield from leave(session, name, seat)
+                raise
+            if not wait:
+                yield from leave(session, name, seat)
+                return None
+            if entry is not None:
+                yield Wait(Watch(entry.key, revision + 1), LOOK_AGAIN)
+            before = yield from look(seat, name, shared=shared)
+        return seat
+    except Withdrawn:
+        yield from leave(session, name, seat)
+        raise
+
+
+Before = tuple[Entry | None, int] | None
+"""None: nobody is before us. Else the key just before ours (None if that must be looked up) and the revision at which
+it was seen."""
+
+
+def enlist(session: Session, name: str, value: str) -> Recipe[tuple[Seat, Before]]:
+    """Write the key. Repeated after a lost reply: if an earlier attempt took effect, the key is there and is ours."""
+    key, fence, doubt = key_of(name, session.lease), session.fence, False
+    prefix = f"{name}/"
+    while True:
+        conditions = (Compare(key, "create", 0), Compare(session.key, "mod", fence))
+        newest = Get(prefix, prefix_end(prefix), "newest first", 2)
+        reply = yield Call(Txn(conditions, (Put(key, value, session.lease), newest), (Get(key), Get(session.key))))
+        if isinstance(reply, Refused):
+            raise SessionEnded(reply.why)
+        if not isinstance(reply, Answer):
+            doubt = True
+            yield Wait(seconds=AGAIN)
+            continue
+        done: TxnDone = reply.value
+        if done.succeeded:
+            return Seat(key, done.revision, doubt), _just_before(name, done)
+        mine, shown = (_found(reply) for reply in done.replies)
+        if not shown:
+            raise SessionEnded("its lease is gone")
+        if mine:
+            return Seat(key, mine[0].create, doubt), (None, done.revision)
+        fence = shown[0].mod  # another request of this session has changed it
+
+
+def _just_before(name: str, done: TxnDone) -> Before:
+    """Who is before the key that was just written."""
+    entries = _found(done.replies[1])
+    if len(entries) < 2:
+        return None
+    return members(name, entries[1:])[0] if members(name, entries[1:]) else None, done.revision
+
+
+def look(seat: Seat, name: str, *, shared: bool = False) -> Recipe[Before]:
+    """Who is before us, seen together with our own key: a key that is gone holds nothing, whoever is before it. For a
+    shared lock only exclusive ones count."""
+    prefix = f"{name}/"
+    limit = 0 if shared else 1
+    while True:
+        before = Get(prefix, prefix_end(prefix), "newest first", limit, seat.token)
+        entries, revision = yield from seen(seat, before)
+        if not entries:
+            return None
+        found = tuple(one for one in members(name, entries) if not shared or not member(one).shared)
+        if found:
+            return found[0], revision
+        if not limit:
+            return None
+        limit = 0  # a key of another name is just before ours: look at all
+
+
+def seen(seat: Seat, asked: Get) -> Recipe[tuple[tuple[Entry, ...], int]]:
+    """What a read finds, and at which revision; `Removed` if our own key was gone at that moment."""
+    while True:
+        reply = yield Call(Txn((Compare(seat.key, "create", seat.token),), (asked,)))
+        if isinstance(reply, Refused):
+            raise Failed(reply.why)
+        if isinstance(reply, Answer):
+            done: TxnDone = reply.value
+            if not done.succeeded:
+                raise Removed("its key was removed")
+            return _found(done.replies[0]), done.revision
+        yield Wait(seconds=AGAIN)
+
+
+def look_all(name: str, *also: Get) -> Recipe[tuple[tuple[Member, ...], tuple[tuple[Entry, ...], ...], int]]:
+    """The whole queue of a name, oldest first; what else was asked for; and the revision at which it was seen."""
+    prefix = f"{name}/"
+    while True:
+        reply = yield Call(Txn((), (Get(prefix, prefix_end(prefix), "oldest first"), *also)))
+        if isinstance(reply, Answer):
+            done: TxnDone = reply.value
+            queue, *others = (_found(one) for one in done.replies)
+            return tuple(member(one) for one in members(name, queue)), tuple(others), done.revision
+        if isinstance(reply, Refused):
+            raise Failed(reply.why)
+        yield Wait(seconds=AGAIN)
+
+
+def leave(session: Session, name: str, seat: Seat | None) -> Recipe[bool]:
+    """Remove the key; False if it was gone already. Without a seat it is not known whether the key was written, or will
+    be. After a lost reply nobody knows who has removed it: that counts as us."""
+    if seat is not None and not seat.doubt:
+        return (yield from _remove(Txn((Compare(seat.key, "create", seat.token),), (Delete(seat.key),))))
+    key, fence, unsure = key_of(name, session.lease), session.fence, False
+    while True:
+        reply = yield Call(
+            Txn(
+                (Compare(session.key, "mod", fence),),
+                (Delete(key), Put(session.key, session.value, session.lease)),
+                (Get(session.key),),
+            )
+        )
+        if isinstance(reply, Refused):
+            return False  # the lease is gone, and the key with it
+        if isinstance(reply, Answer):
+            done: TxnDone = reply.value
+            if done.succeeded:
+                return unsure or bool(getattr(done.replies[0], "removed", 0))
+            shown = _found(done.replies[0])
+            if not shown:
+                return False
+            fence = shown[0].mod
+        else:
+            unsure = True
+            yield Wait(seconds=AGAIN)
+
+
+def _remove(txn: Txn) -> Recipe[bool]:
+    unsure = False
+    while True:
+        reply = yield Call(txn)
+        if isinstance(reply, Answer):
+            return unsure or bool(reply.value.succeeded)
+        if isinstance(reply, Refused):
+            raise Failed(reply.why)
+        unsure = True
+        yield Wait(seconds=AGAIN)
+
+
+def _found(reply: object) -> tuple[Entry, ...]:
+    assert isinstance(reply, Found), "a Get was asked for"
+    return reply.entries

@@ -1,0 +1,25 @@
+"""Recipes in the checker: how the tests ask."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from vez.check import Budget, Configuration, Limits, Report, check
+from vez.core.process import Process
+from vez.models.recipes import find_recipe
+from vez.sim.scenario import Scenario
+
+Faults = dict[str, int]
+
+
+def configuration(recipe: type[Process], n: int = 3, *, requests: int = 1, **options: Any) -> Configuration:
+    """A server and n - 1 clients. Options are budgets of the checker or parameters of the recipe; no server crashes."""
+    budgets = {name: options.pop(name) for name in Budget.__struct_fields__ if name in options}
+    victims = tuple(range(2, n + 1)) if "crashes" in budgets else ()
+    scenario = Scenario(algorithm=recipe.name, n=n, parameters=options)
+    return Configuration(scenario, recipe, requests=requests, budget=Budget(**budgets), victims=victims)
+
+
+def checked(name: str, n: int = 3, *, properties: tuple[str, ...] = (), first: bool = False, **options: Any) -> Report:
+    asked = configuration(find_recipe(name), n, **options)
+    return check(asked, properties, limits=Limits(4_000_000), first=first, no_return=False)

@@ -1,0 +1,48 @@
+"""Shared locks, semaphores and elections on etcd, checked against the model: exact numbers of states."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.models.recipes.checks import checked
+from vez.models.recipes import find_recipe
+from vez.properties.verdict import Status
+
+WORLDS: list[tuple[str, dict[str, Any], int]] = [
+    ("shared", {}, 222),
+    ("shared", {"readers": (2,), "doubts": 1}, 74_993),
+    ("shared", {"n": 4}, 8_646),
+    ("shared", {"n": 4, "withdrawals": 1}, 100_024),
+    ("semaphore", {"doubts": 1}, 124_569),
+    ("semaphore", {"expiries": 1}, 2_904),
+    ("semaphore", {"withdrawals": 1}, 1_964),
+    ("semaphore", {"crashes": 1}, 3_852),
+    ("semaphore", {"n": 4}, 21_816),
+    ("semaphore", {"n": 4, "limit": 2, "withdrawals": 1}, 187_296),
+    ("office", {}, 510),
+    ("office", {"weights": (0, 5), "withdrawals": 1}, 8_794),
+    ("office", {"weights": (0, 5), "expiries": 1}, 10_466),
+    ("office", {"weights": (0, 5), "crashes": 1}, 10_572),
+    ("office", {"weights": (0, 5), "requests": 2}, 25_774),
+    ("office", {"n": 4, "weights": (0, 5, 9)}, 104_422),
+    ("election", {}, 420),
+    ("election", {"weights": (0, 5), "crashes": 1}, 10_196),
+    ("election", {"weights": (0, 5), "expiries": 1}, 9_794),
+    ("election", {"weights": (0, 5), "doubts": 1}, 303_634),
+]
+
+
+def words(value: object) -> str:
+    return " ".join(f"{name}={value}" for name, value in value.items()) if isinstance(value, dict) else str(value)
+
+
+@pytest.mark.parametrize(("recipe", "options", "states"), WORLDS, ids=words)
+def test_all_promises_hold_in_every_state(recipe: str, options: dict[str, Any], states: int) -> None:
+    name = f"recipe:etcd-{recipe}"
+    report = checked(name, **options)
+    assert not report.stopped
+    statuses = {verdict.name: verdict.status for verdict in report.verdicts}
+    assert {statuses[str(promise)] for promise in find_recipe(name).guarantees} == {Status.HOLDS}
+    assert report.states == states

@@ -1,0 +1,44 @@
+"""The lock where time is followed: a holder is told of the loss before anybody else gets in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from vez.check import Budget, Configuration, Limits, Report, check
+from vez.models.recipes import find_recipe
+from vez.sim.scenario import Elect, Scenario
+
+TIMED = "recipe:etcd-lock-timed"
+
+
+def checked(*, losses: int = 0, pauses: int = 0, first: bool = False, **parameters: Any) -> Report:
+    scenario = Scenario(algorithm=TIMED, n=3, parameters=parameters, elect=(Elect(process=2), Elect(process=3)))
+    budget = Budget(losses=losses, pauses=pauses)
+    asked = Configuration(scenario, find_recipe(TIMED), budget=budget)
+    return check(asked, ("uniqueness", "no_exceptions"), limits=Limits(3_000_000), first=first, no_return=False)
+
+
+@pytest.mark.parametrize(
+    ("options", "states"),
+    [({}, 79_901), ({"lease_seconds": 4}, 204_755), pytest.param({"losses": 1}, 1_255_761, marks=pytest.mark.slow)],
+    ids=["", "a short lease", "a loss"],
+)
+def test_two_never_lead_at_once(options: dict[str, Any], states: int) -> None:
+    report = checked(**options)
+    assert not report.stopped
+    assert not report.broken
+    assert report.states == states
+
+
+def test_without_a_margin_the_loss_is_told_too_late() -> None:
+    """The client's deadline and the server's are then the same moment, and either may come first."""
+    report = checked(margin=0, first=True)
+    assert report.counterexamples["uniqueness"].steps == 15
+
+
+def test_a_holder_that_is_paused_hears_too_late() -> None:
+    """No client can prevent this: that is what tokens are for."""
+    report = checked(pauses=1, first=True)
+    assert report.counterexamples["uniqueness"].steps == 16
