@@ -9,20 +9,15 @@ from typing import Any
 import pytest
 
 from vez.check.threads.interleavings import Found, explore
-from vez.cli.check_threads import mermaid, wait_for
+from vez.cli.check_threads import mermaid
 from vez.cli.programs import load_program
 from vez.errors import BadDeclaration, HandlerFailed, ProtocolBug, UnknownName
 from vez.threads import Lock, Program, acquire, add, get, read, release, write
-from vez.threads.programs import (
-    PROGRAMS,
-    Steps,
-    blocking_queue,
-    counter,
-    mslunch,
-    readers_writers,
-    two_locks,
-    wait_notify,
-)
+from vez.threads.deadlock import wait_for_lines
+from vez.threads.program import Steps
+from vez.threads.programs import PROGRAMS
+from vez.threads.programs.classics import blocking_queue, counter, readers_writers, wait_notify
+from vez.threads.programs.exercises import mslunch, two_locks
 
 
 def shortest(found: Found, kind: str) -> list[str]:
@@ -57,9 +52,9 @@ def test_a_loop_whose_rounds_look_alike_is_not_cut_short() -> None:
 
 def test_two_locks_in_opposite_order_deadlock_and_the_cycle_is_drawn() -> None:
     found = explore(two_locks())
-    assert shortest(found, "deadlock_freedom") == ["acquire lock1", "acquire lock2"]
-    assert wait_for(found)[-1] == "a cycle: T1 → lock2 → T2 → lock1 → T1"
-    assert "T1([T1]) -- waits for --> lock2[lock2]" in mermaid(two_locks(), found)
+    assert shortest(found, "deadlock_freedom") == ["acquire lock2", "acquire lock1"]
+    assert wait_for_lines(found.wait_for)[-1] == "a cycle: T1 → lock1 → T2 → lock2 → T1"
+    assert "T1([T1]) -- waits for --> lock1[lock1]" in mermaid(two_locks(), found)
     assert not explore(two_locks(ordered=True)).broken
 
 
@@ -68,9 +63,13 @@ def test_independent_counters_need_no_common_lock() -> None:
 
 
 def test_a_wake_up_before_the_sleep_is_lost() -> None:
+    """The code of the text, in seven steps."""
     found = explore(wait_notify())
-    assert shortest(found, "deadlock_freedom")[-1] == "wait on changed, asleep"
-    assert found.wait_for == {"consumer": ("changed", "")}
+    assert shortest(found, "deadlock_freedom") == [
+        "read condition: False", "write condition = True", "acquire synch", "notify all waiters of changed: nobody waits",
+        "release synch", "acquire synch", "wait on changed, asleep",
+    ]  # fmt: skip
+    assert found.wait_for == {"waiter": ("changed", "")}
     assert not explore(wait_notify(careful=True)).broken
 
 

@@ -6,10 +6,10 @@ import sys
 
 import pytest
 
-from vez.threads.operations import Program
-from vez.threads.programs import blocking_queue, counter, mslunch, pipeline, readers_writers, wait_notify
+from vez.threads.program import Program
+from vez.threads.programs.classics import blocking_queue, counter, pipeline, readers_writers, wait_notify
+from vez.threads.programs.exercises import mslunch
 from vez.threads.real import run
-from vez.threads.ring import ring
 
 
 @pytest.mark.parametrize("lock", ["step", "loop", "atomic"])
@@ -35,12 +35,4 @@ def test_without_a_lock_real_threads_lose_updates() -> None:
 def test_programs_that_hold_end_on_real_threads_as_claimed(program: Program) -> None:
     outcome = run(program, patience_s=20)
     assert outcome.finished
-    assert program.at_end is None or program.at_end(outcome.variables)
-
-
-def test_the_ring_turns_every_letter_up() -> None:
-    lap = ring(threads=30, letters=80, seed=1)
-    assert lap.received == lap.sent.upper()
-    assert len(lap.sent) == 80
-    assert lap.hops == sum(letter.islower() for letter in lap.sent)
-    assert max(lap.turned.values()) - min(lap.turned.values()) <= 1
+    assert program.at_end is None or program.at_end(outcome.memory)

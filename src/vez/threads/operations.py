@@ -1,4 +1,4 @@
-"""Operations on shared objects, as values that threads yield.
+"""Operations on shared objects and on threads, as values that threads yield.
 
 A program is written as generator functions that yield an operation at every access to shared memory:
 `value = yield read("counter")`. Between two yields a thread uses only its local variables. So every place where
@@ -8,17 +8,14 @@ threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping
 from typing import Any, dataclass_transform
 
 import msgspec
 
-from vez.errors import BadDeclaration
-
 
 @dataclass_transform(frozen_default=True)
 class Operation(msgspec.Struct, frozen=True):
-    """One access to a shared object."""
+    """One access to a shared object, or to another thread."""
 
     name: str
 
@@ -49,6 +46,16 @@ class Add(Operation):
         return f"add {self.amount} to {self.name}, atomically"
 
 
+class CompareAndSet(Operation):
+    """Write a variable if it still has the expected value; returns True if it was written. Atomic."""
+
+    expected: Any = None
+    value: Any = None
+
+    def words(self) -> str:
+        return f"set {self.name} from {self.expected} to {self.value}, atomically"
+
+
 class Acquire(Operation):
     """Acquire a lock; blocks while another thread holds it."""
 
@@ -68,6 +75,9 @@ class Notify(Operation):
 class NotifyAll(Operation):
     """Wake all waiters of a condition."""
 
+    def words(self) -> str:
+        return f"notify all waiters of {self.name}"
+
 
 class Put(Operation):
     """Put a value into a queue; blocks while the queue is full."""
@@ -82,8 +92,85 @@ class Get(Operation):
     """Get a value from a queue; blocks while the queue is empty."""
 
 
-class Lock(msgspec.Struct, frozen=True):
-    """A non-reentrant lock."""
+class Poll(Operation):
+    """Get a value from a queue if there is one, else None; never blocks."""
+
+
+class Lookup(Operation):
+    """The value of a key in a map, or None."""
+
+    key: Any = None
+
+    def words(self) -> str:
+        return f"look up {self.key} in {self.name}"
+
+
+class Store(Operation):
+    """Put a value under a key of a map, whatever was there."""
+
+    key: Any = None
+    value: Any = None
+
+    def words(self) -> str:
+        return f"put {self.value} under {self.key} of {self.name}"
+
+
+class PutIfAbsent(Operation):
+    """Put a value under a key of a map unless the key is there; returns the old value or None. Atomic."""
+
+    key: Any = None
+    value: Any = None
+
+    def words(self) -> str:
+        return f"put {self.value} under {self.key} of {self.name}, if absent"
+
+
+class Say(Operation):
+    """Print a line; the lines of all threads come one after the other."""
+
+    line: str = ""
+
+    def words(self) -> str:
+        return f"print {self.line!r}"
+
+
+class Sleep(Operation):
+    """Sleep; real threads only, for the checker it is a step in which nothing happens."""
+
+    seconds: float = 1.0
+
+    def words(self) -> str:
+        return f"sleep {self.seconds:g} s"
+
+
+class Start(Operation):
+    """Start a thread of `Program.later`."""
+
+
+class Join(Operation):
+    """Block until a thread has ended, or at most some seconds; returns True if it has ended."""
+
+    seconds: float | None = None
+
+    def words(self) -> str:
+        return f"join {self.name}" if self.seconds is None else f"join {self.name} for {self.seconds:g} s at most"
+
+
+class Alive(Operation):
+    """True if a thread was started and has not ended."""
+
+    def words(self) -> str:
+        return f"is {self.name} alive"
+
+
+OF_THREADS = (Start, Join, Alive)
+"""Operations whose name is the name of a thread."""
+
+
+class Lock(msgspec.Struct, frozen=True, repr_omit_defaults=True):
+    """A lock. Unless it is reentrant, a holder that acquires it again blocks itself."""
+
+    reentrant: bool = False
 
 
 class Condition(msgspec.Struct, frozen=True):
@@ -98,40 +185,22 @@ class Queue(msgspec.Struct, frozen=True):
     capacity: int = 0
 
 
-Body = Callable[[], Generator[Operation, Any, None]]
+class Map(msgspec.Struct, frozen=True):
+    """A map, empty at first. Each operation on it is atomic; two of them are not."""
 
 
-class Program(msgspec.Struct, frozen=True):
-    """Shared objects, the threads that use them, and the claims to check."""
+class ThreadLocal(msgspec.Struct, frozen=True):
+    """A variable of which every thread has one of its own."""
 
-    shared: Mapping[str, Any]
-    """Locks, conditions and queues; any other value is the initial value of a variable."""
-    threads: Mapping[str, Body]
-    claim: str = ""
-    """The claim of `at_end`, in words."""
-    at_end: Callable[[Mapping[str, Any]], bool] | None = None
-    always: Callable[[Mapping[str, Any]], bool] | None = None
-    """What must be true in every state; `invariant` says it in words."""
-    invariant: str = ""
+    initial: Any = None
 
-    def __post_init__(self) -> None:
-        for what, given in (("shared", self.shared), ("threads", self.threads)):
-            if not isinstance(given, Mapping):
-                raise BadDeclaration(
-                    f"Program: {what} is a {type(given).__name__}, expected a mapping from names",
-                    hint="Program(shared, threads)",
-                )
-        for name, body in self.threads.items():
-            if not callable(body):
-                raise BadDeclaration(
-                    f"Program: thread {name!r} is {body!r}, expected a function that yields operations",
-                    hint="Program(shared, threads), in this order",
-                )
-        for what, claim in (("at_end", self.at_end), ("always", self.always)):
-            if claim is not None and not callable(claim):
-                raise BadDeclaration(
-                    f"Program: {what} is {claim!r}, expected a function", hint="lambda memory: memory['x'] == 2"
-                )
+
+class Output(msgspec.Struct, frozen=True):
+    """What the threads print: (thread, line), in order."""
+
+
+KINDS = (Lock, Condition, Queue, Map, ThreadLocal, Output)
+"""Kinds of shared objects; any other value is the initial value of a variable."""
 
 
 def read(name: str) -> Read:
@@ -147,6 +216,11 @@ def write(name: str, value: Any) -> Write:
 def add(name: str, amount: int = 1) -> Add:
     """Add to a variable atomically; returns the new value."""
     return Add(name, amount)
+
+
+def compare_and_set(name: str, expected: Any, value: Any) -> CompareAndSet:
+    """Write a variable if it still has the expected value; returns True if it was written. Atomic."""
+    return CompareAndSet(name, expected, value)
 
 
 def acquire(name: str) -> Acquire:
@@ -182,3 +256,48 @@ def put(name: str, value: Any) -> Put:
 def get(name: str) -> Get:
     """Get a value from a queue; blocks while the queue is empty."""
     return Get(name)
+
+
+def poll(name: str) -> Poll:
+    """Get a value from a queue if there is one, else None; never blocks."""
+    return Poll(name)
+
+
+def lookup(name: str, key: Any) -> Lookup:
+    """The value of a key in a map, or None."""
+    return Lookup(name, key)
+
+
+def store(name: str, key: Any, value: Any) -> Store:
+    """Put a value under a key of a map, whatever was there."""
+    return Store(name, key, value)
+
+
+def put_if_absent(name: str, key: Any, value: Any) -> PutIfAbsent:
+    """Put a value under a key of a map unless the key is there; returns the old value or None. Atomic."""
+    return PutIfAbsent(name, key, value)
+
+
+def say(line: object, to: str = "output") -> Say:
+    """Print a line to an `Output`."""
+    return Say(to, str(line))
+
+
+def sleep(seconds: float = 1.0) -> Sleep:
+    """Sleep; for the checker a step in which nothing happens."""
+    return Sleep("", seconds)
+
+
+def start(thread: str) -> Start:
+    """Start a thread of `Program.later`."""
+    return Start(thread)
+
+
+def join(thread: str, seconds: float | None = None) -> Join:
+    """Block until a thread has ended, or at most some seconds; returns True if it has ended."""
+    return Join(thread, seconds)
+
+
+def alive(thread: str) -> Alive:
+    """True if a thread was started and has not ended."""
+    return Alive(thread)

@@ -8,33 +8,29 @@ switch can come between them, and it does so more often the shorter the switch i
 
 from __future__ import annotations
 
-import queue
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import msgspec
 
-from vez.errors import Misuse
-from vez.threads.operations import (
-    Acquire,
-    Add,
-    Condition,
-    Get,
-    Lock,
-    Notify,
-    NotifyAll,
-    Operation,
-    Program,
-    Put,
-    Queue,
-    Read,
-    Release,
-    Wait,
-    Write,
-)
+from vez.errors import Misuse, ProtocolBug
+from vez.threads.deadlock import find_deadlock
+from vez.threads.operations import Acquire, Alive, Get, Join, Operation, Put, Release, Say, Sleep, Start, Wait
+from vez.threads.program import Body, Program
+from vez.threads.recording import Recorder, Recording
+from vez.threads.shared import SLICE_S, Ended, Life, Shared, Waits
+
+MOST_THREADS = 2000
+"""More would meet the limits of small machines in the middle of a run."""
+YIELD = "yield read(...), write(...), …"
+LOOK_S = 0.01
+"""Seconds between two looks for a deadlock."""
+_SHOWN_OTHERWISE = (Acquire, Release, Wait, Put, Get, Say, Sleep, Join)
+"""Operations that are recorded as spans or lines, or seen by what they do."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -43,135 +39,162 @@ class Outcome(msgspec.Struct, frozen=True):
     variables: dict[str, Any]
     seconds: float
     finished: bool
-    """False if threads were still blocked after `patience_s`."""
+    """False if threads had to be ended: a deadlock, or `patience_s` was over."""
     blocked: tuple[str, ...] = ()
+    """The threads that had not ended by themselves."""
     failure: BaseException | None = None
     """The first exception that a thread raised, with its traceback."""
+    deadlock: dict[str, tuple[str, str]] = {}
+    """Of each thread that could never go on: what it waited for, and who had it."""
+    memory: dict[str, Any] = {}
+    """Variables, maps, outputs and queues, as claims see them."""
+    cpu_s: dict[str, float] = {}
+    """Processor time of each thread that ended."""
+    recording: Recording | None = None
 
 
-class _Shared:
-    def __init__(self, program: Program) -> None:
-        self.variables: dict[str, Any] = {}
-        self.locks: dict[str, threading.Lock] = {}
-        self.queues: dict[str, queue.Queue[Any]] = {}
-        self.conditions: dict[str, threading.Condition] = {}
-        for name, kind in program.shared.items():
-            if isinstance(kind, Lock):
-                self.locks[name] = threading.Lock()
-            elif isinstance(kind, Queue):
-                self.queues[name] = queue.Queue(kind.capacity)
-            elif not isinstance(kind, Condition):
-                self.variables[name] = kind
-        for name, kind in program.shared.items():
-            if isinstance(kind, Condition):
-                self.conditions[name] = threading.Condition(self.locks[kind.lock])
-        self._atomic = threading.Lock()
-
-    def read(self, operation: Any) -> Any:
-        return self.variables[operation.name]
-
-    def write(self, operation: Any) -> None:
-        self.variables[operation.name] = operation.value
-
-    def add(self, operation: Any) -> Any:
-        with self._atomic:
-            self.variables[operation.name] += operation.amount
-            return self.variables[operation.name]
-
-    def acquire(self, operation: Any) -> None:
-        self.locks[operation.name].acquire()
-
-    def release(self, operation: Any) -> None:
-        self.locks[operation.name].release()
-
-    def wait(self, operation: Any) -> None:
-        self.conditions[operation.name].wait()
-
-    def notify(self, operation: Any) -> None:
-        self.conditions[operation.name].notify()
-
-    def notify_all(self, operation: Any) -> None:
-        self.conditions[operation.name].notify_all()
-
-    def put(self, operation: Any) -> None:
-        self.queues[operation.name].put(operation.value)
-
-    def get(self, operation: Any) -> Any:
-        return self.queues[operation.name].get()
-
-    def handlers(self) -> dict[type[Operation], Callable[[Any], Any]]:
-        """The method for each kind of operation."""
-        return {
-            Read: self.read, Write: self.write, Add: self.add, Acquire: self.acquire, Release: self.release,
-            Wait: self.wait, Notify: self.notify, NotifyAll: self.notify_all, Put: self.put, Get: self.get,
+class _Run:
+    def __init__(self, program: Program, recorder: Recorder, scale: float) -> None:
+        self.program, self.recorder = program, recorder
+        self.shared = Shared(program, recorder, scale)
+        self.handlers: dict[type, Callable[[Any, Life], Any]] = {
+            **self.shared.handlers(), Start: self._start, Join: self._join, Alive: self._alive,
         }  # fmt: skip
+        self.begin = threading.Event()
+        self.failures: list[BaseException] = []
+        self.cpu: dict[str, float] = {}
+        self.lives = {name: Life(name) for name in program.threads}
+        self.workers = {
+            name: threading.Thread(target=self._pump, args=(name, body), name=name, daemon=True)
+            for name, body in program.threads.items()
+        }
 
-
-def run(program: Program, *, switch_us: float | None = None, patience_s: float = 30.0) -> Outcome:
-    """Run a program on real threads. After a deadlock its blocked threads remain as daemon threads.
-
-    All threads start together; otherwise the first could end before the last begins.
-    """
-    shared = _Shared(program)
-    handlers = shared.handlers()
-    begin = threading.Event()
-    failures: list[BaseException] = []
-
-    def pump(body: Callable[[], Any]) -> None:
-        begin.wait()
+    def _pump(self, name: str, body: Body) -> None:
+        life, handlers, ended = self.lives[name], self.handlers, self.shared.ended.is_set
+        self.begin.wait()
+        before, began = time.thread_time(), self.recorder.now()
+        operation: Any = None
         try:
-            steps = body()
-            result: Any = None
-            while True:
-                try:
-                    operation = steps.send(result)
-                except StopIteration:
-                    return
-                result = handlers[type(operation)](operation)
+            steps, result = body(), None
+            if not isinstance(steps, Generator):
+                raise ProtocolBug(f"the body of thread {name} returns {steps!r} and yields nothing", hint=YIELD)
+            while not ended():
+                operation = steps.send(result)
+                result = handlers[type(operation)](operation, life)
+                if self.recorder.deeds and not isinstance(operation, _SHOWN_OTHERWISE):
+                    self.recorder.add("does", self.recorder.now(), operation.words(), name)
+        except (StopIteration, Ended):
+            pass
         except (Exception, SystemExit) as error:
-            failures.append(error)
+            self.failures.append(self._mistake(name, operation, error))
+        finally:
+            self.cpu[name] = time.thread_time() - before
+            if self.recorder.deeds:
+                self.recorder.add("runs", began, name, name)
 
-    workers = [
-        threading.Thread(target=pump, args=(body,), name=name, daemon=True) for name, body in program.threads.items()
-    ]
+    def _mistake(self, name: str, operation: Any, error: BaseException) -> BaseException:
+        """The exception, or what the thread did wrong: it yielded no operation, or one on an object that is not shared.
+
+        It is looked for afterwards, so that the loop that is measured does not grow.
+        """
+        if not isinstance(error, KeyError):
+            return error
+        if operation is not None and not isinstance(operation, Operation):
+            return ProtocolBug(f"{name} yields {operation!r}", hint=YIELD)
+        known = {*self.program.shared, *self.program.threads}
+        if operation is not None and not isinstance(operation, Sleep) and operation.name not in known:
+            return ProtocolBug(f"{name} uses {operation.name!r}, which is not shared", hint="declare it")
+        return error
+
+    def _start(self, operation: Start, life: Life) -> None:
+        self.workers[operation.name].start()
+
+    def _join(self, operation: Join, life: Life) -> bool:
+        worker, limit = self.workers[operation.name], None
+        if operation.seconds is not None:
+            limit = time.perf_counter() + operation.seconds * self.shared.scale
+
+        def attempt() -> bool:
+            left = SLICE_S if limit is None else min(SLICE_S, limit - time.perf_counter())
+            worker.join(max(0.0, left))
+            return not worker.is_alive() or (limit is not None and time.perf_counter() >= limit)
+
+        stuck = worker.is_alive if limit is None else lambda: False
+        self.shared.block(life, Waits("the end", operation.name, stuck), attempt)
+        return not worker.is_alive()
+
+    def _alive(self, operation: Alive, life: Life) -> bool:
+        return self.workers[operation.name].is_alive()
+
+    def unfinished(self) -> list[str]:
+        """The threads that run and are no daemons."""
+        return [name for name, one in self.workers.items() if one.is_alive() and name not in self.program.daemons]
+
+    def watch(self, until: float) -> dict[str, tuple[str, str]]:
+        """Wait for the end, a deadlock or a time; who waits for whom in the deadlock."""
+        while (left := self.unfinished()) and time.perf_counter() < until:
+            self.workers[left[0]].join(LOOK_S)
+            living = [self.lives[name] for name in self.unfinished()]
+            if living and (found := find_deadlock(self.shared, living)):
+                return found
+        return {}
+
+
+def run(
+    program: Program,
+    *,
+    switch_us: float | None = None,
+    patience_s: float = 30.0,
+    scale: float = 1.0,
+    recorder: Recorder | None = None,
+) -> Outcome:
+    """Run a program on real threads. A deadlock is named and ended; so is what still runs after `patience_s`.
+
+    All threads but those of `Program.later` start together; otherwise the first could end before the last begins.
+    A second of sleep takes `scale` seconds.
+    """
+    if not program.threads:
+        raise Misuse("a program needs at least one thread")
+    if len(program.threads) > MOST_THREADS:
+        found = len(program.threads)
+        raise Misuse(f"at most {MOST_THREADS:,} real threads, found {found:,}", hint="give a smaller number of threads")
+    recorder = recorder or Recorder(deeds=False)
+    running = _Run(program, recorder, scale)
+    with switching(switch_us):
+        for name, worker in running.workers.items():
+            if name not in program.later:
+                worker.start()
+        started = time.perf_counter()
+        running.begin.set()
+        try:
+            deadlock = running.watch(started + patience_s)
+            blocked = tuple(running.unfinished())
+        finally:
+            recorder.finish()
+            running.shared.end()
+        seconds = time.perf_counter() - started
+        for worker in running.workers.values():
+            if worker.ident is not None:
+                worker.join(4 * SLICE_S + LOOK_S)
+    failure = running.failures[0] if running.failures else None
+    if isinstance(failure, BrokenPipeError):  # nobody reads what the program prints: not a failure of the program
+        raise failure
+    shared = running.shared
+    return Outcome(
+        dict(shared.variables), seconds, not blocked, blocked, failure, deadlock, shared.memory(), dict(running.cpu),
+        recorder.recording(tuple(program.threads)),
+    )  # fmt: skip
+
+
+@contextmanager
+def switching(switch_us: float | None) -> Iterator[None]:
+    """Let the interpreter switch threads after so many microseconds."""
     before = sys.getswitchinterval()
     if switch_us is not None:
         if switch_us <= 0:
             raise Misuse(f"a switch interval must be above 0, found {switch_us:g}")
         sys.setswitchinterval(switch_us / 1e6)
     try:
-        for worker in workers:
-            worker.start()
-        started = time.perf_counter()
-        begin.set()
-        for worker in workers:
-            worker.join(max(0.0, started + patience_s - time.perf_counter()))
+        yield
     finally:
         sys.setswitchinterval(before)
-    blocked = tuple(worker.name for worker in workers if worker.is_alive())
-    failure = failures[0] if failures else None
-    return Outcome(dict(shared.variables), time.perf_counter() - started, not blocked, blocked, failure)
-
-
-def bare_increments(threads: int, rounds: int, *, switch_us: float | None = None) -> Outcome:
-    """Run a bare `counter += 1` in a loop, which CPython makes atomic by accident."""
-    counter = 0
-
-    def worker() -> None:
-        nonlocal counter
-        for _ in range(rounds):
-            counter += 1
-
-    workers = [threading.Thread(target=worker, daemon=True) for _ in range(threads)]
-    before = sys.getswitchinterval()
-    if switch_us is not None:
-        sys.setswitchinterval(switch_us / 1e6)
-    started = time.perf_counter()
-    try:
-        for one in workers:
-            one.start()
-        for one in workers:
-            one.join()
-    finally:
-        sys.setswitchinterval(before)
-    return Outcome({"counter": counter}, time.perf_counter() - started, True)

@@ -1,44 +1,35 @@
-"""Programs: the classics of shared memory, each a function that returns a `Program`.
+"""The classics of shared memory: lost updates, lost notifications, queues, readers and writers.
 
-counter           read, add one, write back: the lost update; with a lock per step or per loop; atomic
-two-locks         two locks acquired in opposite order: deadlock
-mslunch           two counters with one lock each: independent updates need not exclude each other
-wait-notify       a consumer that tests and then waits: a notification in between is lost
-blocking-queue    producers and consumers around a bounded queue, made of a lock and two conditions
-readers-writers   readers share, a writer is alone
-pipeline          a producer and a consumer around a ready-made queue
-
-`counter` follows the GBC074 slides, "Exemplos com threads"; `two-locks`, `mslunch` and `wait-notify` take up examples
-of Camargos, Concorrência, "Coordenação" (docs/sources.md).
+`counter` follows the GBC074 slides, "Exemplos com threads"; `wait-notify` is the code of Camargos,
+Concorrência, "Sinalização" (docs/sources.md).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
 from typing import Any
 
 from vez.errors import UnknownName
 from vez.threads.operations import (
-    Body,
     Condition,
     Lock,
-    Operation,
-    Program,
+    Output,
     Queue,
     acquire,
     add,
+    compare_and_set,
     get,
     notify,
     notify_all,
     put,
     read,
     release,
+    say,
     wait,
     write,
 )
+from vez.threads.program import Body, Program, Steps
 
-Steps = Generator[Operation, Any, None]
-LOCKS = ("none", "step", "loop", "atomic")
+LOCKS = ("none", "step", "loop", "atomic", "cas")
 
 
 def counter(threads: int = 2, rounds: int = 1, lock: str = "none") -> Program:
@@ -52,6 +43,11 @@ def counter(threads: int = 2, rounds: int = 1, lock: str = "none") -> Program:
         for _ in range(rounds):
             if lock == "atomic":
                 yield add("counter")
+                continue
+            if lock == "cas":
+                value = yield read("counter")
+                while not (yield compare_and_set("counter", value, value + 1)):
+                    value = yield read("counter")
                 continue
             if lock == "step":
                 yield acquire("lock")
@@ -70,67 +66,33 @@ def counter(threads: int = 2, rounds: int = 1, lock: str = "none") -> Program:
     )
 
 
-def two_locks(ordered: bool = False) -> Program:
-    """Each thread needs both locks. With `ordered`, both threads acquire them in the same order."""
-
-    def worker(first: str, second: str) -> Body:
-        def body() -> Steps:
-            yield acquire(first)
-            yield acquire(second)
-            yield release(second)
-            yield release(first)
-
-        return body
-
-    other = ("lock1", "lock2") if ordered else ("lock2", "lock1")
-    return Program({"lock1": Lock(), "lock2": Lock()}, {"T1": worker("lock1", "lock2"), "T2": worker(*other)})
-
-
-def mslunch(rounds: int = 1) -> Program:
-    """Two independent counters with one lock each."""
-
-    def worker(name: str) -> Body:
-        def body() -> Steps:
-            for _ in range(rounds):
-                yield acquire(f"lock_{name}")
-                value = yield read(name)
-                yield write(name, value + 1)
-                yield release(f"lock_{name}")
-
-        return body
-
-    threads = {"T1": worker("c1"), "T2": worker("c2"), "T3": worker("c1"), "T4": worker("c2")}
-    return Program(
-        {"c1": 0, "c2": 0, "lock_c1": Lock(), "lock_c2": Lock()},
-        threads,
-        claim=f"c1 and c2 are {2 * rounds}",
-        at_end=lambda memory: bool(memory["c1"] == memory["c2"] == 2 * rounds),
-    )
-
-
 def wait_notify(careful: bool = False) -> Program:
-    """A consumer waits until a flag is set. Unless `careful`, it tests the flag before it acquires the lock."""
+    """`espereCondicao` and `satisfacaCondicao` of the text. With `careful`, the condition is tested under the lock."""
 
-    def consumer() -> Steps:
+    def waits() -> Steps:
         if careful:
-            yield acquire("lock")
-            while not (yield read("ready")):
+            yield acquire("synch")
+            while not (yield read("condition")):
                 yield wait("changed")
-            yield release("lock")
-            return
-        if not (yield read("ready")):
-            yield acquire("lock")
-            yield wait("changed")
-            yield release("lock")
+            yield release("synch")
+        else:
+            while not (yield read("condition")):
+                yield acquire("synch")
+                yield wait("changed")
+                yield release("synch")
+        yield say("condition reached")
 
-    def producer() -> Steps:
-        yield acquire("lock")
-        yield write("ready", True)
-        yield notify("changed")
-        yield release("lock")
+    def satisfies() -> Steps:
+        yield write("condition", True)
+        yield acquire("synch")
+        yield notify_all("changed")
+        yield release("synch")
 
     return Program(
-        {"ready": False, "lock": Lock(), "changed": Condition("lock")}, {"consumer": consumer, "producer": producer}
+        {"condition": False, "synch": Lock(), "changed": Condition("synch"), "output": Output()},
+        {"waiter": waits, "setter": satisfies},
+        claim="the condition is seen",
+        at_end=lambda memory: memory["output"] == (("waiter", "condition reached"),),
     )
 
 
@@ -173,8 +135,11 @@ def blocking_queue(
     )
 
 
-def readers_writers(readers: int = 2, writers: int = 2) -> Program:
-    """Readers share, a writer is alone: a reader count under a lock, and one condition."""
+def readers_writers(readers: int = 2, writers: int = 2, again: bool = True) -> Program:
+    """Readers share, a writer is alone: a read/write lock of a reader count, a lock and one condition.
+
+    Unless `again`, a writer that wakes up does not look again whether the way is free.
+    """
 
     def reader() -> Steps:
         yield acquire("lock")
@@ -193,10 +158,14 @@ def readers_writers(readers: int = 2, writers: int = 2) -> Program:
         yield acquire("lock")
         while (yield read("writing")) or (yield read("reading")):
             yield wait("free")
-        yield write("writing", 1)
+            if not again:
+                break
+        count = yield read("writing")
+        yield write("writing", count + 1)
         yield release("lock")
         yield acquire("lock")
-        yield write("writing", 0)
+        count = yield read("writing")
+        yield write("writing", count - 1)
         yield notify_all("free")
         yield release("lock")
 
@@ -205,8 +174,8 @@ def readers_writers(readers: int = 2, writers: int = 2) -> Program:
     return Program(
         {"reading": 0, "writing": 0, "lock": Lock(), "free": Condition("lock")},
         threads,
-        invariant="nobody reads while one writes",
-        always=lambda memory: not (memory["writing"] and memory["reading"]),
+        invariant="one writes at a time, and nobody reads meanwhile",
+        always=lambda memory: memory["writing"] <= 1 and not (memory["writing"] and memory["reading"]),
     )
 
 
@@ -229,14 +198,3 @@ def pipeline(items: int = 2, capacity: int = 1) -> Program:
         claim=f"total is {items * (items + 1) // 2}",
         at_end=lambda memory: bool(memory["total"] == items * (items + 1) // 2),
     )
-
-
-PROGRAMS: dict[str, Callable[..., Program]] = {
-    "counter": counter,
-    "two-locks": two_locks,
-    "mslunch": mslunch,
-    "wait-notify": wait_notify,
-    "blocking-queue": blocking_queue,
-    "readers-writers": readers_writers,
-    "pipeline": pipeline,
-}
