@@ -3,8 +3,10 @@
 # make hooks  run the checks on each commit
 # make coverage  how much of the package the quicker tests run, with a floor
 # make test-pythons  the quick tests on every other Python that is found
-# make crosscheck  thousands of random protocols: the checker beside an explorer that shares no code (COUNT=2000)
-# make torture  a long campaign against the default engine (TORTURE_SECONDS=300)
+# make crosscheck  thousands of random protocols: the checker beside a naive explorer (COUNT FIRST CROSSCHECK_SECONDS)
+# make campaign  every algorithm as real processes with every real fault (COUNT SEED CAMPAIGN_SECONDS JOBS)
+# make campaign ETCD=1  releases against renewals, and reconnects, on a real etcd (RACES=100000 RECONNECTS=1000)
+# make torture  a long campaign against the default engine, and its mutants (TORTURE_SECONDS=300)
 # make regenerate  every golden and generated file (STEPS='picture goldens': only these)
 PYTHON ?= python3
 VENV := .venv
@@ -13,7 +15,7 @@ STAMP := $(VENV)/.installed
 PLAIN := $(VENV)/.plain
 
 .DEFAULT_GOAL := help
-.PHONY: help setup hooks demo test coverage test-pythons check bench torture crosscheck regenerate clean
+.PHONY: help setup hooks demo test coverage test-pythons check bench torture crosscheck campaign regenerate clean
 
 help:
 	@sed -n 's/^# make /make /p' Makefile
@@ -44,14 +46,11 @@ check: setup
 test: check
 	@sh tools/install-browser
 	@sh tools/install-servers
-	@code=0; \
-	echo "in parallel:"; $(BIN)/python -m pytest -n 2 --dist loadgroup -m "not serial" || code=1; \
-	echo "one by one, what measures time or loads the machine:"; $(BIN)/python -m pytest -m serial || code=1; \
-	exit $$code
+	@sh tools/run-tests $(BIN)/python
 
 # Tracing makes the simulator and the checker about three times slower, so this is not part of make test.
 coverage: setup
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow and not serial and not browser" --cov
+	$(BIN)/python -m pytest -n 2 -m "not slow and not serial and not browser" --cov
 
 test-pythons: setup
 	@$(BIN)/python -m tools.pythons
@@ -60,11 +59,21 @@ bench: setup
 	$(BIN)/python -m bench
 
 crosscheck: setup
-	$(BIN)/python -m tests.crosscheck $${COUNT:-2000} $${FIRST:-0}
+	$(BIN)/python -m tests.crosscheck $${COUNT:-2000} $${FIRST:-0} --seconds $${CROSSCHECK_SECONDS:-3600}
+
+campaign: setup
+ifdef ETCD
+	@VEZ_RACES=$${RACES:-100000} VEZ_RECONNECTS=$${RECONNECTS:-1000} $(BIN)/python -m pytest -q tests/etcd/test_races.py
+else
+	@$(BIN)/python -m tests.campaign --count $${COUNT:-1} --seed $${SEED:-$$(date +%s)} --seconds $${CAMPAIGN_SECONDS:-7200} --jobs $${JOBS:-2}
+endif
 
 torture: setup
-	@dir=$$(mktemp -d) && seed=$${SEED:-$$(date +%s)} && \
-	  $(BIN)/vez torture --url "file://$$dir/turns" --workers 12 --seconds $${TORTURE_SECONDS:-300} --entries 20000 --seed $$seed; \
+	@VEZ_MUTANTS=all $(BIN)/python -m pytest -q tests/engines/test_mutants.py
+	@dir=$$(mktemp -d) && seed=$${SEED:-$$(date +%s)} && seconds=$${TORTURE_SECONDS:-300} && \
+	  $(BIN)/vez torture --url "file://$$dir/turns" --workers 12 --seconds $$seconds --entries 20000 --seed $$seed && \
+	  $(BIN)/vez torture --url "file://$$dir/turns" --seconds $$seconds --entries 100000 --seed $$seed --faults all \
+	    --kinds lock,read-write,semaphore,election; \
 	  code=$$?; rm -rf "$$dir"; exit $$code
 
 regenerate: setup

@@ -10,6 +10,7 @@ processes: one that takes the lock again and again has handed nothing over.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextlib
 import fcntl
 import multiprocessing
@@ -75,7 +76,47 @@ def taker(kind: str, where: dict[str, str]) -> Take:
         return lambda: remote
     if kind == "psycopg advisory":
         return _advisory(where["postgres"])
+    if kind == "vez etcd:":
+        on_etcd = vez.connect(f"etcd://127.0.0.1:{where['etcd']}").lock("bench")
+        return lambda: on_etcd
+    if kind in ("vez.aio etcd:", "aetcd Lock"):
+        return _in_a_loop(kind, int(where["etcd"]))
     raise ValueError(kind)
+
+
+def _in_a_loop(kind: str, port: int) -> Take:
+    """A lock for tasks, each step of it run to its end in one event loop."""
+    loop = asyncio.new_event_loop()
+
+    async def make() -> Any:
+        if kind == "vez.aio etcd:":
+            client = vez.aio.connect(f"etcd://127.0.0.1:{port}")
+            atexit.register(lambda: loop.run_until_complete(client.close()))
+            return client.lock("bench")
+        import aetcd
+
+        theirs = aetcd.Client(port=port)
+        await theirs.connect()
+        return theirs.lock(b"bench", ttl=60)
+
+    lock = loop.run_until_complete(make())
+
+    async def acquire() -> Any:
+        if kind == "vez.aio etcd:":
+            return await lock.acquire()
+        while not await lock.acquire(timeout=60):
+            pass
+        return lock
+
+    @contextmanager
+    def take() -> Iterator[None]:
+        grant = loop.run_until_complete(acquire())
+        try:
+            yield
+        finally:
+            loop.run_until_complete(grant.release())
+
+    return take
 
 
 def _bare(folder: str) -> Take:
@@ -245,12 +286,12 @@ def follow(kind: str, where: dict[str, str], answer: Connection) -> None:
         answer.send(time.monotonic())
 
 
-def takeover(kinds: list[str], where: dict[str, str]) -> None:
+def takeover(kinds: list[str], where: dict[str, str], kills: int = KILLS) -> None:
     """Milliseconds from the kill of the holder to the next grant."""
     print("from SIGKILL of the holder to the next holder            median ms   worst ms")
     for kind in kinds:
         delays = []
-        for _ in range(KILLS):
+        for _ in range(kills):
             one, other = SPAWN.Pipe(), SPAWN.Pipe()
             holder = SPAWN.Process(target=hold, args=(kind, where, one[1]), daemon=True)
             holder.start()

@@ -2,27 +2,58 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import subprocess
+import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
 ROOT = Path(__file__).resolve().parent.parent
+CAMPAIGN_SEED = "VEZ_CAMPAIGN_SEED"
 
 settings.register_profile("house", deadline=None)  # a busy machine is no failure
 settings.load_profile("house")
 os.environ.pop("COLUMNS", None)  # what vez prints depends on it, and workers of pytest-xdist have it
 os.unsetenv("COLUMNS")  # readline sets it for child processes, out of sight of os.environ
+os.environ["VEZ_DIR"] = tempfile.mkdtemp(prefix="vez-test-")  # never the locks of whoever runs the tests
+atexit.register(shutil.rmtree, os.environ["VEZ_DIR"], ignore_errors=True)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--rewrite-golden", action="store_true", help="Write golden files anew; read the diff before you commit."
     )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Draw the seed of the campaign, once for all workers of pytest-xdist: they inherit the environment."""
+    os.environ.setdefault(CAMPAIGN_SEED, str(int(time.time())))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Tests that share something costly run on one worker."""
+    from tests.scheduling import Scheduling  # pytest-xdist is not needed to run the tests one by one
+
+    return Scheduling(config, log)
+
+
+def campaign_seed() -> int:
+    """The seed of the pairs of algorithms and faults that these tests run."""
+    return int(os.environ[CAMPAIGN_SEED])
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    reports = [report for reports in terminalreporter.stats.values() for report in reports]
+    if any("tests/campaign/test_campaign" in getattr(report, "nodeid", "") for report in reports):
+        terminalreporter.write_line(f"real faults of this run: {CAMPAIGN_SEED}={campaign_seed()}")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

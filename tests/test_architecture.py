@@ -14,35 +14,51 @@ from tools.duplicates import LEAST, ROOT, find_blocks, lines_that_count, project
 SOURCE = Path(vez.__file__).parent
 ALLOWED = {
     "errors": set(),
+    "words": {"errors"},
+    "plugins": {"errors"},
     "core": {"errors"},
     "algorithms": {"core", "errors"},
     "detectors": {"errors"},
     "sim": {"core", "detectors", "errors"},
+    "node": {"core", "detectors", "errors"},
+    "cluster": {"core", "errors", "node", "sim"},
     "zoo": {"algorithms", "core", "errors", "sim"},
-    "properties": {"core", "errors"},
-    "draw": {"core", "properties", "errors"},
+    "properties": {"core", "errors", "words"},
+    "draw": {"core", "errors", "properties", "words"},
+    "validate": {"core", "errors", "properties", "words"},
     "threads": {"errors"},
-    "check": {"core", "errors", "properties", "sim", "threads"},
-    "study": {"algorithms", "check", "core", "detectors", "draw", "errors", "properties", "sim", "zoo"},
-    "engines": {"errors"},
+    "check": {"core", "errors", "properties", "sim", "threads", "words"},
+    "table": {"errors"},
+    "models": {"core", "errors", "recipes", "table"},
+    "study": {
+        "algorithms", "check", "core", "detectors", "draw", "errors", "models", "plugins", "properties",
+        "serving", "sim", "words", "zoo",
+    },
+    "recipes": {"errors"},
+    "engines": {"errors", "plugins", "recipes", "table"},
+    "peers": {"core", "detectors", "engines", "errors", "node", "sim", "study"},
     "turns": {"engines", "errors"},
     "aio": {"turns"},
     "fence": {"errors"},
+    "fetching": {"draw", "errors", "serving"},
+    "metrics": {"turns", "fence", "errors"},
+    "paging": {"draw", "errors", "serving", "testing"},
     "testing": {"aio", "engines", "errors", "turns"},
-    "torture": {"core", "engines", "errors", "properties", "turns"},
+    "torture": {"core", "engines", "errors", "properties", "turns", "words"},
     "supervise": {"aio", "engines", "errors"},
+    "serving": {"errors"},
     "cli": {
-        "aio", "algorithms", "check", "core", "detectors", "draw", "engines", "errors", "properties", "sim", "study",
-        "supervise", "threads", "torture", "turns", "zoo", "__version__",
+        "aio", "algorithms", "check", "cluster", "core", "detectors", "draw", "engines", "errors", "fetching", "models", "node", "paging", "plugins", "properties", "serving", "sim", "study",
+        "supervise", "threads", "torture", "turns", "validate", "words", "zoo", "__version__",
     },
-    "demo": {"cli", "draw", "properties", "sim", "study", "torture", "turns"},
+    "demo": {"cli", "cluster", "core", "draw", "properties", "sim", "study", "torture", "turns"},
 }  # fmt: skip
 FORBIDDEN = {"asyncio", "socket", "time", "random", "logging", "threading", "datetime", "secrets", "os", "subprocess"}
-PURE = ("core", "algorithms", "detectors")
+PURE = ("core", "algorithms", "detectors", "models", "recipes", "table")
 LONGEST_FILE = 500
 LONGEST_SOURCE = 400
 LONGEST_FUNCTION = 60
-COPIED_LINES = 60
+COPIED_LINES = 44
 """Lines that `python -m tools.duplicates` finds written twice. This number may only fall."""
 
 

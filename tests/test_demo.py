@@ -35,7 +35,7 @@ def test_the_demo_ends_as_it_tells(tmp_path: Path) -> None:
         "exclusion broken: processes 2 and 3 were inside together from 12 to 15 ms", "Try next",
     ):  # fmt: skip
         assert words in done.stdout
-    assert sorted(path.suffix for path in (tmp_path / "demo-out").iterdir()) == [".html", ".html", ".html"]
+    assert sorted(path.suffix for path in (tmp_path / "demo-out").iterdir()) == [".html"] * 4
 
 
 def test_the_demo_at_60_columns(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ def test_the_demo_at_60_columns(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     lines = done.stdout.splitlines()
     commands = [line for line in lines if "vez " in line and line.lstrip().startswith(("$", ".venv"))]
-    assert len(commands) == 6
+    assert len(commands) == 7
     assert all("│" not in line for line in commands)  # nothing around them that would be copied too
     assert "--pause 2@3+12 --diagram text" in done.stdout  # in one line, however long
     assert [line for line in lines if len(line.rstrip()) > 60 and line not in commands] == []

@@ -14,7 +14,7 @@ import pytest
 
 from tests.conftest import ROOT, need
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("distribution")]
+pytestmark = pytest.mark.slow
 OF_THE_REPOSITORY = (".github/", ".editorconfig", ".gitattributes", ".pre-commit-config.yaml")
 """Tracked files that only a clone needs."""
 OFFLINE = ("No matching distribution found", "Could not find a version", "Failed to establish a new connection")

@@ -80,17 +80,26 @@ with vez.connect("memory:") as client:
         assert client.inspect("nightly").holders[0].token == grant.token
     with client.lock("nightly", shared=True), client.semaphore("pool", 2), client.lock_all(["a", "b"]):
         pass
-    with client.election("scheduler") as leadership:
-        assert next(client.election("scheduler").observe()).term == leadership.term
-        assert client.break_lock("scheduler", "for the test", "election").by_host
-        assert leadership.lost
+    try:
+        with client.election("scheduler") as leadership:
+            assert next(client.election("scheduler").observe()).term == leadership.term
+            assert client.break_lock("scheduler", "for the test", "election").by_host
+            assert leadership.lost
+    except vez.OwnershipLost:
+        pass
+    else:
+        raise AssertionError("nobody told of the loss")
+
+async def another(client):
+    async with client.lock("nightly", timeout=5):
+        pass
 
 async def main():
     async with vez.aio.connect("memory:async") as client:
         async with client.lock("nightly", timeout=1), client.semaphore("pool", 2):
-            waiting = asyncio.create_task(client.lock("nightly", timeout=5).acquire())
+            waiting = asyncio.create_task(another(client))
             await asyncio.sleep(0.01)
-        await (await waiting).release()
+        await waiting
         async with client.election("scheduler") as leadership:
             assert leadership.term
 
@@ -180,6 +189,20 @@ def test_what_needs_linux_refuses_in_one_line_and_says_what_to_use(
     assert "memory:" in hint
     assert more == []
     assert not (tmp_path / "turns").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["node", "--id", "1", "--group", "1,2", "--algorithm", "bully"], "this system has no Unix sockets"),
+        (["cluster", "--algorithm", "bully"], "clusters need POSIX signals"),
+    ],
+    ids=["node", "cluster"],
+)
+def test_nodes_say_what_they_need(arguments: list[str], words: str, tmp_path: Path) -> None:
+    done = without("no posix", command(*arguments), tmp_path, XDG_RUNTIME_DIR=str(tmp_path))
+    assert (done.returncode, done.stderr.splitlines()[0]) == (69, f"vez: {words}")
+    assert len(done.stderr.splitlines()) == 2
 
 
 @KINDS

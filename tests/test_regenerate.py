@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tools import regenerate, scenario_list
+from tools import api_page, regenerate, scenario_list
 
 ROOT = Path(__file__).parent.parent
 
@@ -21,6 +21,10 @@ def test_the_readme_shows_the_picture_and_its_command(tmp_path: Path) -> None:
 
 def test_the_list_of_scenarios_is_up_to_date() -> None:
     assert scenario_list.page(ROOT) == (ROOT / scenario_list.PAGE).read_text(encoding="utf-8")
+
+
+def test_the_page_of_the_api_is_up_to_date() -> None:
+    assert api_page.page() == (ROOT / api_page.PAGE).read_text(encoding="utf-8")
 
 
 def test_every_generated_page_has_a_step(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ from vez import draw
 from vez.core.trace import Crashed, Delivered, Elected, Entered, Fired, Paused, Sent, Status, Trace, Wrote
 from vez.properties import History
 from vez.sim.scenario import load
-from vez.study import load_algorithm
+from vez.study.load import load_algorithm
 from vez.study.report import Report, run_and_report, unmet_expectations
 
 FOLDER = Path(__file__).parent.parent / "scenarios"
@@ -40,16 +40,19 @@ def test_each_scenario_ends_as_it_says(path: Path, golden: Callable[[Path, str],
     golden(path.with_suffix(".txt"), draw.text(found.trace, found.verdicts, width=110) + "\n")
 
 
-def test_01_grants_follow_the_order_of_arrival_and_the_queue_is_the_seeds() -> None:
+def test_01_grants_follow_the_order_of_arrival_and_the_queue_is_that_of_the_text() -> None:
     trace = play("01-coordinator").trace
     assert entries(trace) == [1, 2, 3]
     statuses = [event.text for event in trace if isinstance(event, Status)]
     assert statuses == [
         "free, queue []",
+        "free, queue [1]",
         "busy, queue []",
         "busy, queue [2]",
-        "busy, queue [2, 3]",
+        "free, queue [2]",
+        "free, queue [2, 3]",
         "busy, queue [3]",
+        "free, queue [3]",
         "busy, queue []",
         "free, queue []",
     ]
@@ -114,10 +117,58 @@ def test_11_two_and_three_stand_then_one_and_four_leads() -> None:
         ("Answer", 4, 1),
     ]:
         assert answer in handled
-    assert [event.leader for event in trace if isinstance(event, Elected)] == [4, 4, 4, 4]
-    assert {(kind, sender, to) for kind, sender, to in handled if kind == "Coordinator"} == {
-        ("Coordinator", 4, to) for to in (1, 2, 3)
+    assert [event.leader for event in trace if isinstance(event, Elected)] == [5, 5, 5, 5, 5, 4, 4, 4, 4]
+    announced = {(sender, to) for kind, sender, to in handled if kind == "Coordinator"}
+    assert announced == {(5, 1), (5, 2), (5, 3), (5, 4), (4, 1), (4, 2), (4, 3)}
+
+
+def test_11_the_seven_steps_come_in_the_order_of_the_text() -> None:
+    trace = play("11-bully-seven-steps").trace
+    sent = [(event.kind, event.process, event.to) for event in trace if isinstance(event, Sent)]
+    assert sent == [
+        *[("Coordinator", 5, to) for to in (1, 2, 3, 4)],  # 1: 5 leads
+        *[("Election", 2, to) for to in (3, 4, 5)],  # 2: 2 and 3 stand
+        *[("Election", 3, to) for to in (4, 5)],
+        ("Answer", 3, 2),  # 3: 3 and 4 answer
+        ("Answer", 4, 2),
+        ("Answer", 4, 3),
+        *[("Election", 1, to) for to in (2, 3, 4, 5)],  # 4: 1 stands
+        *[("Answer", process, 1) for process in (2, 3, 4)],  # 5: 2, 3 and 4 answer
+        ("Election", 4, 5),  # 6: 4 stands, and 5 does not answer
+        *[("Coordinator", 4, to) for to in (1, 2, 3)],  # 7: 4 leads
+    ]
+
+
+def test_19_six_processes_need_three_rounds() -> None:
+    sent = [event for event in play("19-franklin").trace if isinstance(event, Sent) and event.kind == "Candidate"]
+    standing = [{event.fields["candidate"] for event in sent if event.fields["round"] == turn} for turn in (1, 2, 3)]
+    assert standing == [{1, 2, 3, 4, 5, 6}, {4, 5, 6}, {6}]
+
+
+def test_23_only_bully_changes_its_leader_when_a_process_comes_back() -> None:
+    changes = {
+        name: [reign.leader for reign in History(play(f"23-stability-{name}").trace).reigns]
+        for name in ("bully", "bully-stable")
     }
+    assert changes == {"bully": [5, 4, 5, 4, 5], "bully-stable": [5, 4]}
+
+
+def test_26_the_second_request_is_begun_after_the_first_response() -> None:
+    trace = play("26-blocking-clients").trace
+    done = [(event.kind, event.at) for event in trace if isinstance(event, Sent) and event.kind == "Response"]
+    assert done == [("Response", 4_000), ("Response", 7_000)]
+    statuses = [event.text for event in trace if isinstance(event, Status) and event.process == 0]
+    idle = "idle, waits for a request"
+    assert statuses == [idle, "processes the request of 1", "processes the request of 2", idle]
+
+
+def test_names_are_shown_in_every_picture() -> None:
+    report = play("05-quorum")
+    assert report.trace.header.names == ("Coord1", "Coord2", "Coord3", "Part1", "Part2")
+    for picture in (draw.text, draw.mermaid, draw.svg, draw.html):
+        drawn = picture(report.trace, report.verdicts)
+        for name in ("Coord1", "Coord3", "Part1 (4)", "Part2 (5)"):
+            assert name in drawn, (picture, name)
 
 
 def test_12_the_winner_dies_before_it_announces() -> None:

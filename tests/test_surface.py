@@ -27,12 +27,13 @@ import vez.fence
 import vez.properties
 import vez.sim
 import vez.testing
+import vez.validate
 from vez.engines import ENGINES
-from vez.engines.memory import MemoryEngine
+from vez.engines.memory import open_async_engine, open_engine
 from vez.engines.urls import without_password
 
 SURFACE = Path(__file__).with_name("surface.txt")
-MODULES = [vez, vez.aio, vez.core, vez.fence, vez.testing, vez.sim, vez.properties, vez.draw, vez.check]
+MODULES = [vez, vez.aio, vez.core, vez.fence, vez.testing, vez.sim, vez.properties, vez.draw, vez.check, vez.validate]
 
 
 def public(module: ModuleType) -> list[str]:
@@ -121,14 +122,19 @@ def test_repr_of_a_client_a_lock_and_a_grant() -> None:
     assert repr(lock) == "<vez.Lock lock 'nightly', exclusive, at memory:repr, not held>"
     assert repr(client.lock("r", shared=True)) == "<vez.Lock lock 'r', shared, at memory:repr, not held>"
     assert repr(client.semaphore("s", 3)) == "<vez.Lock semaphore 's', limit 3, at memory:repr, not held>"
-    with lock as grant:
-        assert repr(grant) == f"<vez.Grant 'nightly', token {grant.token}, held>"
-        assert repr(lock).endswith(f", at memory:repr, held by this thread, token {grant.token}>")
-        seen = asyncio.run(asyncio.to_thread(repr, lock))
-        assert seen.endswith(", held by another thread>")
-        client.break_lock("nightly", "for the test")
-        assert repr(grant) == f"<vez.Grant 'nightly', token {grant.token}, lost>"
-    assert repr(grant) == f"<vez.Grant 'nightly', token {grant.token}, released>"
+    grant = lock.acquire()
+    assert repr(grant) == f"<vez.Grant 'nightly', token {grant.token}, held>"
+    assert repr(lock).endswith(f", at memory:repr, held by this thread, token {grant.token}>")
+    seen = asyncio.run(asyncio.to_thread(repr, lock))
+    assert seen.endswith(", held by another thread>")
+    client.break_lock("nightly", "for the test")
+    assert repr(grant) == f"<vez.Grant 'nightly', token {grant.token}, lost>"
+    with pytest.raises(vez.OwnershipLost):
+        grant.release()
+    assert repr(grant) == f"<vez.Grant 'nightly', token {grant.token}, lost>"
+    with lock as later:
+        pass
+    assert repr(later) == f"<vez.Grant 'nightly', token {later.token}, released>"
     assert repr(lock).endswith(", not held>")
     election = client.election("e", weight=2)
     assert repr(election) == "<vez.Election election 'e', weight 2, at memory:repr, not held>"
@@ -174,8 +180,8 @@ async def _repr(value: object) -> str:
 )
 def test_a_password_is_never_shown(url: str, shown: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert without_password(url) == shown
-    client = vez.Client(MemoryEngine(url))
-    asynchronous = vez.aio.Client(MemoryEngine(url))
+    client = vez.Client(open_engine(url))
+    asynchronous = vez.aio.Client(open_async_engine(url))
     for text in map(repr, (client, client.lock("x"), client.election("x"), asynchronous, asynchronous.lock("x"))):
         assert shown in text
         assert "s3" not in text

@@ -14,15 +14,16 @@ from typing import Any
 from vez import draw
 from vez.algorithms import ALGORITHMS
 from vez.core.assumptions import Property
-from vez.core.process import PARAMETER, Mutex, Process, marked
+from vez.core.process import PARAMETER, Mutex, Process, bypass_bound, marked
 from vez.core.trace import Elected, Sent, Trace
 from vez.errors import CannotWrite
 from vez.properties.measure import Summary
 from vez.sim import Scenario
 from vez.sim.scenario import Elect, Want, Workload
+from vez.study.explain import shown_events
 from vez.study.headers import header
 from vez.study.report import Report, run_and_report
-from vez.study.switches import SEEDS, WORLDS, shortest_break, shown_events
+from vez.study.switches import SEEDS, WORLDS, shortest_break
 
 FOLDER = Path("docs/reference/algorithms")
 SIZES = (3, 5, 9, 16)
@@ -77,8 +78,20 @@ def _promises(algorithm: type[Process]) -> Iterator[str]:
     about = header(algorithm)
     yield from ("## What it guarantees", "", about.get("Guarantees", ""), "", "| guarantee | meaning |", "|---|---|")
     for guarantee in algorithm.guarantees:
-        yield f"| `{guarantee}` | {guarantee.meaning} |"
+        bound = f": {_bound(algorithm)}" if guarantee is Property.BOUNDED_WAITING else ""
+        yield f"| `{guarantee}` | {guarantee.meaning}{bound} |"
     yield ""
+
+
+def _bound(algorithm: type[Process]) -> str:
+    """The bound on bypasses as a formula, from the bounds for small N."""
+    bounds = [bypass_bound(algorithm, n) for n in SIZES]
+    differences = {n - bound for n, bound in zip(SIZES, bounds, strict=True) if bound is not None}
+    if len(differences) == 1:
+        return f"at most N−{differences.pop()} times"
+    if set(bounds) == {0}:
+        return "it never happens"
+    return ", ".join(f"{bound} for N = {n}" for n, bound in zip(SIZES, bounds, strict=True))
 
 
 def _costs(algorithm: type[Process]) -> Iterator[str]:
@@ -164,7 +177,7 @@ def _without(algorithm: type[Process], assumption: str) -> tuple[str, list[str]]
     if pair is None:
         return f"nothing broke in {SEEDS} seeds", []
     found, short = pair
-    report = run_and_report(short, algorithm)
+    report = run_and_report(short.scenario, algorithm)
     outcome = f"`{found.property}` broken (seed {found.seed} of {SEEDS})"
     title = f"### Without `{assumption}`"
     lines = [title, "", f"{_evidence(report, found.property)}. (`vez sim {algorithm.name} --without {assumption}`)", ""]

@@ -95,7 +95,7 @@ def test(name: str, python: Path) -> str:
     inside = environment(name, python)
     if inside is None:
         return "FAILED: its packages cannot be installed" if name in claimed() else "packages cannot be installed"
-    command = [str(inside), "-m", "pytest", "-n", "2", "--dist", "loadgroup", "-m", MARKERS, *QUICK]
+    command = [str(inside), "-m", "pytest", "-n", "2", "-m", MARKERS, *QUICK]
     return "FAILED" if subprocess.run(command, cwd=ROOT, check=False).returncode else "quick tests passed"
 
 

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tools import algorithm_pages, scenario_list
+from tools import algorithm_pages, api_page, scenario_list
 
 ROOT = Path(__file__).parent.parent
 PICTURE = Path("docs/images/slow-holder.svg")
@@ -49,6 +49,10 @@ def _scenario_list() -> None:
     (ROOT / scenario_list.PAGE).write_text(scenario_list.page(ROOT), encoding="utf-8")
 
 
+def _api() -> None:
+    (ROOT / api_page.PAGE).write_text(api_page.page(), encoding="utf-8")
+
+
 def _goldens() -> None:
     _run([sys.executable, "-m", "pytest", "--rewrite-golden", *golden_tests()])
 
@@ -68,6 +72,7 @@ def _verdicts() -> None:
 STEPS: dict[str, tuple[str, Callable[[], None]]] = {
     "picture": (f"{PICTURE}", _picture),
     "scenario-list": (f"{scenario_list.PAGE}", _scenario_list),
+    "api": (f"{api_page.PAGE}", _api),
     "goldens": ("golden files beside the scenarios and the tests (pytest --rewrite-golden)", _goldens),
     "algorithm-pages": (f"{algorithm_pages.FOLDER}/*.md, about 2 minutes", _algorithm_pages),
     "verdicts": (f"{VERDICTS}, the longest step", _verdicts),

@@ -32,10 +32,15 @@ def page(root: Path) -> str:
 
 
 def _row(path: Path, scenario: Scenario) -> str:
-    file, picture = (f"../../{FOLDER}/{path.stem}{suffix}" for suffix in (".toml", ".txt"))
+    scene, picture = (f"../../{FOLDER}/{path.stem}{suffix}" for suffix in (".toml", ".txt"))
     algorithm = f"[`{scenario.algorithm}`](algorithms/{scenario.algorithm}.md)"
+    if ".py:" in scenario.algorithm:
+        file, _, name = scenario.algorithm.partition(":")
+        algorithm = f"[`{name}`](../../examples/{Path(file).name})"
+    if scenario.algorithm.startswith("zoo:"):
+        algorithm = f"[`{scenario.algorithm}`](../explanation/where-the-texts-differ.md)"
     command = f"`vez sim --scenario {FOLDER}/{path.name}`"
-    cells = (f"[{path.stem}]({file})", algorithm, scenario.title, _end(scenario), f"[text]({picture})", command)
+    cells = (f"[{path.stem}]({scene})", algorithm, scenario.title, _end(scenario), f"[text]({picture})", command)
     return f"| {' | '.join(cells)} |\n"
 
 

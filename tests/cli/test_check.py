@@ -211,13 +211,13 @@ def test_threads_are_explored_and_run(capsys: pytest.CaptureFixture[str]) -> Non
     code, found = ask(capsys, "check", "threads:two-locks")
     assert code == 1
     assert found["wait_for"] == {
-        "T1": {"waits_for": "lock2", "held_by": "T2"},
-        "T2": {"waits_for": "lock1", "held_by": "T1"},
+        "T1": {"waits_for": "lock1", "held_by": "T2"},
+        "T2": {"waits_for": "lock2", "held_by": "T1"},
     }
     code, found = ask(capsys, "threads", "counter", "--threads", "3", "--rounds", "100", "--lock", "loop")
     assert code == 0
     assert found["runs"][0]["found"] == 300
-    code, found = ask(capsys, "threads", "ring", "--threads", "5", "--letters", "12", "--seed", "4")
+    code, found = ask(capsys, "threads", "ring", "--threads", "5", "--letters", "12", "--seed", "4", "--sleep", "0")
     assert found["received"] == found["sent"].upper()
 
 
@@ -242,23 +242,29 @@ class Faulty(Mutex):
 
 
 @pytest.mark.parametrize(
-    ("body", "words"),
+    ("body", "words", "code"),
     [
-        ("raise ValueError('no')", "faulty.py:14: Faulty.on_hello raised ValueError: no (process "),
-        ("1 // 0", "faulty.py:14: Faulty.on_hello raised ZeroDivisionError"),
-        ("self.other = 1", "no field 'other'"),
-        ("io.sendd(1, Hello())", "did you mean io.send?"),
-        ("raise SystemExit(3)", "SystemExit: 3"),
-        ("self.seen = ([],)", "a value that can change in place"),
+        ("raise ValueError('no')", "faulty.py:14: Faulty.on_hello raised ValueError: no (process ", 1),
+        ("1 // 0", "faulty.py:14: Faulty.on_hello raised ZeroDivisionError", 1),
+        ("self.other = 1", "no field 'other'", 1),
+        ("io.sendd(1, Hello())", "did you mean io.send?", 1),
+        ("raise SystemExit(3)", "SystemExit: 3", 1),
+        ("self.seen = ([],)", "a value that can change in place", 65),
     ],
 )
 def test_a_mistake_in_the_users_file_is_told_with_its_line(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, body: str, words: str
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    body: str,
+    words: str,
+    code: int,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("faulty.py").write_text(_FAULTY.format(body=body))
-    assert run(["check", "faulty.py:Faulty", "-n", "2"]) == 65
-    told = " ".join(capsys.readouterr().err.split())
+    assert run(["check", "faulty.py:Faulty", "-n", "2"]) == code
+    output = capsys.readouterr()
+    told = " ".join((output.out if code == 1 else output.err).split())
     assert words in told
     assert "bug in vez" not in told
 
@@ -277,3 +283,52 @@ def test_a_mistake_in_a_program_of_threads_is_told_with_its_line(
     )
     assert run(["check", "threads:mine.py:mine"]) == 65
     assert "mine.py:4: body raised ValueError: 0 (thread T)" in capsys.readouterr().err
+
+
+EXPLODING = """
+from vez.core import Io, Message, Mutex, Process
+
+
+class Ping(Message):
+    pass
+
+
+class Exploding(Mutex):
+    def on_want(self, io: Io) -> None:
+        io.broadcast(Ping())
+
+    def on_ping(self, message: Ping, sender: int, io: Io) -> None:
+        raise ValueError("boom")
+
+    def on_done(self, io: Io) -> None:
+        pass
+
+
+class Still(Process):
+    pass
+"""
+
+
+def test_a_handler_that_raises_is_broken_drawn_and_replayed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, scenario, picture = tmp_path / "mine.py", tmp_path / "boom.toml", tmp_path / "boom.txt"
+    file.write_text(EXPLODING)
+    code, found = ask(capsys, "check", f"{file}:Exploding", "-n", "2", "--save-scenario", str(scenario))
+    assert code == 1
+    assert found["properties"]["no_exceptions"]["status"] == "broken"
+    assert found["counterexamples"]["no_exceptions"]["steps"][-1].endswith("; it raises ValueError: boom")
+    assert run(["sim", "--scenario", str(scenario), "-o", str(picture)]) == 0, "the scenario expects it"
+    assert "on_ping raised ValueError: boom" in picture.read_text()
+    capsys.readouterr()
+    unexpected = tmp_path / "other.txt"
+    assert run(["sim", f"{file}:Exploding", "-n", "2", "-o", str(unexpected)]) == 65
+    assert "on_ping raised ValueError: boom" in unexpected.read_text()
+    assert "boom" in capsys.readouterr().err
+    assert run(["check", f"{file}:Still"]) == 2
+
+
+def test_what_a_reduction_left_open_is_undecided(capsys: pytest.CaptureFixture[str]) -> None:
+    code, found = ask(capsys, "check", "token-ring", "--requests", "forever", "--symmetry")
+    assert found["properties"]["starvation_freedom"]["status"] == "not judged"
+    assert code == 2
+    code, _ = ask(capsys, "check", "token-ring", "--requests", "forever", "--symmetry", "--property", "exclusion")
+    assert code == 0

@@ -158,8 +158,16 @@ def test_an_interrupted_sweep_reports_the_runs_that_it_has(jobs: int, as_json: b
         assert found["interrupted"]
         assert 50 <= found["runs"] < found["asked"] == 20_000
         assert found["properties"]["exclusion"]["verdict"] == f"holds in {found['runs']:,} runs"
+        assert sum(last - first + 1 for first, last in found["seeds"]) == found["runs"]
+        if jobs == 1:  # of two workers, either may have its first seeds unfinished
+            assert found["seeds"][0][0] == 0
     else:
-        assert re.search(r"token-ring  [\d,]+ of 20,000 runs, seeds 0 to 19999", done.stdout)
+        told = re.search(
+            r"token-ring  ([\d,]+) of 20,000 runs, seeds ([\d to,]+), delay", " ".join(done.stdout.split(" "))
+        )
+        assert told
+        rows = [tuple(map(int, row.split(" to "))) for row in told[2].split(", ")]
+        assert sum(row[-1] - row[0] + 1 for row in rows) == int(told[1].replace(",", "")) < 20_000
         assert re.search(r"exclusion +holds in [\d,]+ runs", done.stdout)
 
 

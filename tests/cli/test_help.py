@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from tests.conftest import ROOT
-from vez.cli.app import run
+from vez.cli.app import app, run
 from vez.cli.docs import pages
 
 SOURCE = ROOT / "src" / "vez"
@@ -73,3 +75,20 @@ def test_the_script_of_a_shell(shell: str) -> None:
     done = subprocess.run([VEZ], env=environment, capture_output=True, text=True, check=False)
     assert f"{shell}_complete" in done.stdout
     assert f"_VEZ_COMPLETE={shell}_source" in pages()["complete-commands-in-the-shell"].read_text()
+
+
+def test_every_command_prints_json_on_request() -> None:
+    """`node` prints JSON lines anyway, `serve` its requests, and `docs` a page as it is."""
+    with click.Context(app) as context:
+        found = {name: app.get_command(context, name) for name in app.list_commands(context)}
+    without = {name for name, one in found.items() if one and not any("--json" in option.opts for option in one.params)}
+    assert without == {"node", "serve", "docs"}
+
+
+def test_certificates_are_listed_as_json(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder = tmp_path / "certs"
+    assert run(["certs", str(folder), "--name", "demo", "--ids", "1,2", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["name"] == "demo"
+    assert told["ids"] == [1, 2]
+    assert {Path(path).name for path in told["wrote"]} == {path.name for path in folder.iterdir()}

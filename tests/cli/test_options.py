@@ -81,7 +81,7 @@ def test_one_name_for_one_thing(name: str) -> None:
     assert not options.keys() & {"--plot", "--out", "--file", "--processes", "--parallel", "--engine"}
     assert ("-o" in options) == ("--output" in options)
     assert "--workers" not in options or name == "torture"
-    assert ("--url" in options) == (name in ("run", "status", "break", "elect", "observe", "torture"))
+    assert ("--url" in options) == (name in ("run", "status", "break", "prune", "elect", "observe", "torture"))
     without = [one.name for one in command.params if isinstance(one, click.Option) and not (one.help or one.hidden)]
     assert without == []
 

@@ -38,6 +38,7 @@ def test_an_old_name_is_refused_with_the_new_one(line: str, says: str, capsys: p
         ("sim lamport --without fifo --trace x.jsonl --seed 3", "--seed would change"),
         ("sim coordinator --recoveries 1", "--recoveries 1: nobody crashes"),
         ("sim coordinator --crashes 1 --recoveries 2", "at most 1 can come back"),
+        ("sim coordinator --within 5", "--within has no effect without random faults"),
         (
             "sim bully --requests 3 --think 2 --inside 1",
             "--requests, --think, --inside: bully is not a mutual exclusion",
@@ -47,14 +48,14 @@ def test_an_old_name_is_refused_with_the_new_one(line: str, says: str, capsys: p
             "sim coordinator --detector heartbeat",
             "--detector has no effect: coordinator listens to no failure detector",
         ),
-        ("sim coordinator --drift 2=1.5", "--drift has no effect: coordinator sets no timers"),
+        ("sim lamport --drift 2=1.5", "--drift has no effect: lamport sets no timers"),
         ("sim coordinator --json --diagram svg", "both want standard output"),
         ("sim coordinator --runs 3 --diagram text", "a sweep of many runs draws and saves none"),
         ("check coordinator -n 3 --ids 1,2,3", "-n and --ids exclude each other"),
         ("check bully --elect 2 --requests 2", "--requests and --elect exclude each other"),
         ("check coordinator --want 2 --requests 2", "--requests and --want exclude each other"),
         ("check coordinator --victims 2", "--victims has no effect without --crashes"),
-        ("check coordinator --timeouts", "--timeouts has no effect: coordinator sets no timers"),
+        ("check lamport --timeouts", "--timeouts has no effect: lamport sets no timers"),
         ("check coordinator --crashes 1 --recoveries 2", "at most 1 can come back"),
         ("check coordinator --amnesia", "--amnesia has no effect without --recoveries"),
         ("check bully --first --property termination", "--first is for safety properties"),
@@ -62,10 +63,30 @@ def test_an_old_name_is_refused_with_the_new_one(line: str, says: str, capsys: p
         ("check threads:counter --json --diagram text", "both want standard output"),
         ("check threads:counter --jobs 1 --save-scenario x", "--jobs, --save-scenario: not for programs of threads"),
         ("check threads:counter --max-states 5000001", "at most 5,000,000"),
-        ("threads ring --switch 3", "--switch: not for ring"),
-        ("threads ring --patience 3", "--patience: not for ring"),
+        ("threads ring --lock step", "--lock: not for ring"),
+        ("threads ring --rounds 3", "--rounds: not for ring"),
+        ("threads counter --sleep 3", "--sleep: not for counter"),
+        ("threads counter -o x.svg --patience 3 --letters 3", "--letters: not for counter"),
+        ("threads two-locks -o deadlock.mmd", "the suffix '.mmd' is not the name of a format"),
+        (
+            "threads counter --set foo=1 -o x.svg",
+            "counter has no setting 'foo'; its settings are threads, rounds, lock",
+        ),
+        ("threads pipeline --set foo=1", "pipeline has no setting 'foo'; its settings are items, capacity"),
+        ("check threads:pipeline --set foo=1", "pipeline has no setting 'foo'; its settings are items, capacity"),
+        ("threads pipeline --set items=abc", "items is 'abc', expected a whole number"),
+        ("threads namer --set block=1", "block is 1, expected true or false"),
+        ("threads mslunch --set locks=three", "three"),
+        ("threads pipeline --set items=-1", "expected a whole number, 0 or more"),
+        ("threads monitor --set objects=0", "objects: at least 1, found 0"),
+        ("check threads:monitor --set objects=0", "objects: at least 1, found 0"),
+        ("threads hello --set threads=99999999999", "threads is 99,999,999,999, expected at most 2,000"),
+        ("threads thread-pool --set workers=2001", "workers is 2,001, expected at most 2,000"),
+        ("threads invoke --set tasks=3000", "at most 2,000 real threads, found 3,001"),
+        ("threads scheduled --threads 3", "--threads: not for scheduled"),
+        ("threads false-sharing -o x.svg", "--output: not for false-sharing"),
         ("threads counter --patience 3", "--patience: not for counter"),
-        ("threads two-locks --rounds 3 --lock step", "--lock, --rounds: not for two-locks"),
+        ("threads two-locks --letters 3 --lock step", "--letters, --lock: not for two-locks"),
         ("threads --rounds 3", "--rounds: not for the list"),
         ("show run.jsonl --json --diagram text", "both want standard output"),
     ],
@@ -94,12 +115,25 @@ def test_an_option_with_an_effect_is_not(line: str) -> None:
     assert run(line.split()) in (0, 1)
 
 
+@pytest.mark.parametrize(
+    ("line", "idle"),
+    [
+        ("sim coordinator --drift 2=1.5", "process 2"),
+        ("sim coordinator-lease --drift 1=1.1 --drift 2=1.5 --drift 3=2", "processes 2, 3"),
+        ("sim coordinator --set grant_ms=1 --drift 1=1.5", ""),
+    ],
+)
+def test_a_clock_that_is_off_for_nothing_is_told(line: str, idle: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(line.split()) in (0, 1)
+    words = f"vez: the drift of {idle} had no effect: no timer was set there in this run\n"
+    assert capsys.readouterr().err == (words if idle else "")
+
+
 @pytest.mark.parametrize("line", ["threads", "check threads:"])
 def test_the_programs_of_threads_are_listed(line: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(line.split()) == 0
     told = capsys.readouterr().out
     assert all(f" {name} " in told for name in PROGRAMS)
-    assert ("ring" in told) == (line == "threads"), "the ring is for real threads only"
     assert run([*line.split(), "--json"]) == 0
     assert set(PROGRAMS) <= set(json.loads(capsys.readouterr().out))
 
@@ -128,7 +162,7 @@ def without_numpy(line: str) -> subprocess.CompletedProcess[str]:
     "line",
     [
         "--help", "check --help", "verify --help", "threads --help", "threads", "check threads:",
-        "threads counter --threads 2 --rounds 10", "threads ring --letters 3", "threads pipeline", "sim bully",
+        "threads counter --threads 2 --rounds 10", "threads ring --letters 3 --sleep 0", "threads pipeline", "sim bully",
     ],
 )  # fmt: skip
 def test_what_needs_no_numpy_works_without(line: str) -> None:
@@ -201,3 +235,10 @@ def test_only_near_options_are_offered(capsys: pytest.CaptureFixture[str]) -> No
     assert "Did you mean" not in capsys.readouterr().err
     assert run(["sim", "token-ring", "--losss", "2"]) == 64
     assert "Did you mean '--loss'?" in capsys.readouterr().err
+
+
+def test_requests_of_a_plain_process_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "plain.py"
+    file.write_text("from vez.core import Process\n\n\nclass Plain(Process):\n    name = 'plain'\n", encoding="utf-8")
+    assert run(["check", str(file), "-n", "2", "--requests", "2"]) == 64
+    assert "is neither a Mutex nor an Election" in capsys.readouterr().err

@@ -50,7 +50,7 @@ def test_ctrl_c_prints_what_is_done_and_a_second_call_goes_on(
     code, out, err = interrupted(command, file, signal.SIGINT)
     assert code == 130
     assert "nothing goes wrong" in out
-    assert "of 8 worlds are checked" in err
+    assert "of 11 worlds are checked" in err
     assert f"{page} was not written" in err
     assert f"kept in {file}" in err
     assert not page.exists()
@@ -135,7 +135,7 @@ def test_progress_says_how_many_of_how_many() -> None:
     finally:
         os.close(master)
         process.wait(timeout=60)
-    assert b" of 15 worlds checked; lamport: " in seen
+    assert b" of 21 worlds checked; lamport: " in seen
 
 
 def test_the_suffix_decides_the_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,9 +20,9 @@ import pytest
 from rich.console import Console
 
 import vez
-from vez.cli import app
+from vez.cli import app, tables
 from vez.cli.encoding import ascii_form
-from vez.cli.tables import Column, print_table
+from vez.cli.tables import MANY, Column, print_table
 
 SOURCE = Path(__file__).parents[2] / "src" / "vez"
 COMMANDS = (
@@ -92,8 +92,9 @@ def test_a_pipe_is_as_wide_as_COLUMNS_says(printed: Out) -> None:
     assert max(map(len, printed("algorithms", 150).splitlines())) > 110
 
 
-def in_terminal(line: str, columns: int, until: bytes = b"") -> str:
-    """What a command prints on a terminal of so many columns, without its escape sequences.
+def in_terminal(line: str, columns: int, until: bytes = b"", *, errors: bool = False) -> str:
+    """What a command prints on a terminal of so many columns, without its escape sequences; with `errors`, also what it
+    prints as errors.
 
     `until` is what ends a command that does not end by itself: it is interrupted when the terminal shows this.
     """
@@ -101,7 +102,8 @@ def in_terminal(line: str, columns: int, until: bytes = b"") -> str:
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"} | {"TERM": "xterm"}
     command = [sys.executable, "-m", "vez", *shlex.split(line)]
-    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=subprocess.DEVNULL, env=environment) as run:
+    elsewhere = theirs if errors else subprocess.DEVNULL
+    with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=elsewhere, env=environment) as run:
         os.close(theirs)
         parts = []
         while True:
@@ -131,6 +133,16 @@ def test_the_live_status_keeps_a_long_url_in_one_piece(tmp_path: Path) -> None:
     assert lines[0] == url
     assert lines[1].split() == ["name", "kind", "who", "token", "since"]
     assert too_long(lines[2], 60) == []
+
+
+def test_status_of_many_names_shows_how_far_it_is(tmp_path: Path) -> None:
+    url = f"file://{tmp_path}/turns"
+    with vez.connect(url) as client:
+        for number in range(MANY + 1):
+            client.lock(f"n{number}").acquire().release()
+    seen = in_terminal(f"status --all --url {url}", 100, errors=True)
+    assert re.search(rf"looking .*/{MANY + 1}", seen)
+    assert seen.count("free; the last token") == MANY + 1
 
 
 def with_locale(line: str, locale: dict[str, str]) -> subprocess.CompletedProcess[bytes]:
@@ -185,6 +197,22 @@ def test_tables_fold_split_and_stack() -> None:
     figures = [Column("name"), *(Column(f"figure-{number}") for number in range(6))]
     parts = table(40, figures, [["ricart-agrawala", *"123456"]], split=True)
     assert [line.split()[0] for line in parts] == ["name", "ricart-agrawala"] * 3
+
+
+def test_a_table_of_many_rows_looks_like_one_of_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = [Column("name", style="bold"), Column("token", right=True), Column(), Column("日本", right=True)]
+    rows = [[f"n{number}", "7" * (number % 5), "[green]\\[holds][/]", "日" * (number % 3)] for number in range(8)]
+
+    def lines() -> str:
+        out = Console(file=StringIO(), width=80)
+        print_table(out, columns, rows, ruled=False, title="turns")
+        assert isinstance(out.file, StringIO)
+        return out.file.getvalue()
+
+    few = lines()
+    monkeypatch.setattr(tables, "MANY", 0)
+    assert lines() == few
+    assert "[holds]" in few
 
 
 @pytest.mark.parametrize("columns", ["0", "1"])

@@ -11,15 +11,17 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
+from vez import plugins
 from vez.algorithms import ALGORITHMS
 from vez.cli.names import complete_algorithm
 from vez.cli.output import console, print_json
 from vez.cli.table_files import markdown_table, table_option, write_table
 from vez.cli.tables import Column, print_table
 from vez.core import guards
-from vez.core.process import PARAMETER, Process, marked
-from vez.study import load_algorithm
+from vez.core.process import PARAMETER, Process, marked, name_of
+from vez.errors import BrokenPlugin
 from vez.study.headers import header
+from vez.study.load import load_algorithm, load_plugin
 
 
 @click.command(short_help="List the algorithms.")
@@ -34,7 +36,10 @@ def algorithms(name: str | None, as_json: bool, output: Path | None) -> None:
     text: Callable[[Console], None]
     markdown: Callable[[], str]
     if name is None:
-        value: dict[str, Any] = {"algorithms": [describe(algorithm) for algorithm in ALGORITHMS.values()]}
+        value: dict[str, Any] = {
+            "algorithms": [describe(algorithm) for algorithm in ALGORITHMS.values()],
+            "plugins": [_describe_plugin(name) for name in plugins.entries(plugins.ALGORITHMS)],
+        }
         text, markdown = _print_all, _all_markdown
     else:
         algorithm = load_algorithm(name)
@@ -53,7 +58,7 @@ def describe(algorithm: type[Process]) -> dict[str, Any]:
     """All that an algorithm declares about itself."""
     page = header(algorithm)
     return {
-        "name": algorithm.name or algorithm.__name__,
+        "name": name_of(algorithm),
         "role": algorithm.role,
         "summary": page["Summary"],
         "idea": page.get("Idea", ""),
@@ -68,19 +73,39 @@ def describe(algorithm: type[Process]) -> dict[str, Any]:
     }
 
 
+def _describe_plugin(name: str) -> dict[str, Any]:
+    """A plug-in: what it declares, or why it cannot be used. The rest of the list does not depend on it."""
+    package = plugins.package_of(plugins.entries(plugins.ALGORITHMS)[name])
+    try:
+        return {**describe(load_plugin(name)), "name": name, "package": package}
+    except BrokenPlugin as error:
+        return {"name": name, "package": package, "broken": error.message}
+
+
 def _all_rows() -> list[tuple[str, list[list[str]]]]:
     """A title for each role, and the rows of its algorithms: name, and what it is."""
     found = []
     for role, title in (("mutex", "Mutual exclusion"), ("election", "Leader election")):
-        rows = []
-        for algorithm in (one for one in ALGORITHMS.values() if one.role == role):
-            page = header(algorithm)
-            assumes = ", ".join(map(str, algorithm.assumes)) or "nothing"
-            wrong = f"\n[red]wrong on purpose: {escape(algorithm.wrong)}[/]" if algorithm.wrong else ""
-            details = f"{algorithm.topology.name}; assumes {assumes}; {page.get('Source', '')}"
-            rows.append([algorithm.name, f"{escape(page['Summary'])}{wrong}\n[dim]{escape(details)}[/]"])
-        found.append((title, rows))
-    return found
+        mine = [one for one in ALGORITHMS.values() if one.role == role]
+        found.append((title, [[one.name, _summary(one, header(one).get("Source", ""))] for one in mine]))
+    entries = plugins.entries(plugins.ALGORITHMS)
+    plugged = [[name, _plugged(name, plugins.package_of(entry))] for name, entry in entries.items()]
+    return [*found, ("From other packages", plugged)] if plugged else found
+
+
+def _plugged(name: str, package: str) -> str:
+    try:
+        return _summary(load_plugin(name), package)
+    except BrokenPlugin as error:
+        return f"[red]{escape(error.message)}[/]"
+
+
+def _summary(algorithm: type[Process], source: str) -> str:
+    """What an algorithm is, and in a second line its topology, its assumptions and its source."""
+    assumes = ", ".join(map(str, algorithm.assumes)) or "nothing"
+    wrong = f"\n[red]wrong on purpose: {escape(algorithm.wrong)}[/]" if algorithm.wrong else ""
+    details = f"{algorithm.topology.name}; assumes {assumes}; {source}"
+    return f"{escape(header(algorithm)['Summary'])}{wrong}\n[dim]{escape(details)}[/]"
 
 
 def _print_all(out: Console) -> None:
@@ -95,14 +120,14 @@ def _all_markdown() -> str:
 
 
 def _print_one(algorithm: type[Process], out: Console) -> None:
-    out.print(f"[bold]{escape(algorithm.name or algorithm.__name__)}[/]  {escape(header(algorithm)['Summary'])}")
+    out.print(f"[bold]{escape(name_of(algorithm))}[/]  {escape(header(algorithm)['Summary'])}")
     if algorithm.wrong:
         out.print(f"[bold red]wrong on purpose:[/] {escape(algorithm.wrong)}")
     print_table(out, [Column(style="dim"), Column()], _one_rows(algorithm), ruled=False)
 
 
 def _one_markdown(algorithm: type[Process]) -> str:
-    title = f"## {algorithm.name or algorithm.__name__}\n\n{header(algorithm)['Summary']}\n\n"
+    title = f"## {name_of(algorithm)}\n\n{header(algorithm)['Summary']}\n\n"
     wrong = f"**Wrong on purpose:** {algorithm.wrong}\n\n" if algorithm.wrong else ""
     return title + wrong + markdown_table(["about", "what"], _one_rows(algorithm))
 

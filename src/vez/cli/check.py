@@ -7,8 +7,9 @@ from typing import Any
 import click
 
 from vez.cli.given import OutputFile, all_given, renamed
-from vez.cli.names import complete_algorithm
-from vez.cli.options import ASSIGNMENT, EDGES, ELECT, IDS, WANT
+from vez.cli.names import complete_checkable
+from vez.cli.numbers import Number
+from vez.cli.options import ASSIGNMENT, CUT, EDGES, ELECT, IDS, PARTITION, WANT
 from vez.cli.output import SUFFIXES
 from vez.cli.programs import print_programs, programs
 from vez.core.assumptions import Assumption
@@ -19,7 +20,7 @@ MAX_MEMORY_MB = 4096
 
 
 @click.command("check", short_help="Explore every possible run.")
-@click.argument("algorithm", shell_complete=complete_algorithm)
+@click.argument("algorithm", shell_complete=complete_checkable)
 @click.option("-n", type=click.IntRange(1), metavar="N", help="Number of processes, numbered 1 to N.  [default: 3]")
 @click.option("--ids", type=IDS, help="Identifiers of the processes, in ring order, instead of -n.")
 @click.option("--topology", type=click.Choice(sorted(TOPOLOGIES)), help="Topology, if not the algorithm's own.")
@@ -27,10 +28,9 @@ MAX_MEMORY_MB = 4096
 @click.option("--set", "parameters", type=ASSIGNMENT, multiple=True, help="A parameter of the algorithm: lease_ms=5.")
 @click.option(
     "--requests",
-    default="1",
-    show_default=True,
     metavar="N",
-    help="Requests, or elections, of each process; `forever` for no end.",
+    help="Requests, or elections, of each process; `forever` for no end.  [default: forever for algorithms that count "
+    "nothing, otherwise 1]",
 )
 @click.option("--want", type=WANT, multiple=True, help="Mutex: this process wants in once; repeat the option for more.")
 @click.option(
@@ -40,6 +40,13 @@ MAX_MEMORY_MB = 4096
     help="Election: this process starts one; repeat the option for more.  [default: all]",
 )
 @click.option("--crashes", type=click.IntRange(0), metavar="N", default=0, help="Largest number of crashes.")
+@click.option(
+    "--crashes-inside",
+    type=click.IntRange(0),
+    metavar="N",
+    default=0,
+    help="Largest number of crashes inside a handler, after some of its sends and durable writes.",
+)
 @click.option("--victims", type=IDS, help="Processes that may crash.  [default: all]")
 @click.option(
     "--recoveries",
@@ -63,6 +70,31 @@ MAX_MEMORY_MB = 4096
     help="Largest number of wrong suspicions of the failure detector.",
 )
 @click.option(
+    "--partitions",
+    type=click.IntRange(0),
+    metavar="N",
+    default=0,
+    help="Largest number of times that the network is cut; it may heal.",
+)
+@click.option(
+    "--partition", type=PARTITION, multiple=True, help="Only this may be cut: 1,2|3.  [default: any two groups]"
+)
+@click.option("--cut", type=CUT, multiple=True, help="Only this may be cut: 1>2, the channel from 1 to 2.")
+@click.option(
+    "--pauses",
+    type=click.IntRange(0),
+    metavar="N",
+    default=0,
+    help="Largest number of pauses of a process, where bounds on time are kept.",
+)
+@click.option(
+    "--drift",
+    type=Number(0, 1, max_open=True),
+    metavar="E",
+    default=0.0,
+    help="Where bounds on time are kept: a timer of 10 ms runs out after 10(1-E) to 10(1+E) ms.",
+)
+@click.option(
     "--withdrawals",
     type=click.IntRange(0),
     metavar="N",
@@ -71,6 +103,13 @@ MAX_MEMORY_MB = 4096
 )
 @click.option(
     "--timeouts", is_flag=True, help="Timers may fire at any moment, whatever the algorithm assumes about time."
+)
+@click.option(
+    "--longest-delay",
+    type=Number(0),
+    metavar="MS",
+    help="Longest delay of a message, where bounds on time are assumed; 0: messages take no time.  "
+    "[default: what the algorithm tolerates]",
 )
 @click.option(
     "--fifo/--no-fifo", default=None, help="Deliver in order, or in any order.  [default: as the algorithm assumes]"
@@ -136,11 +175,15 @@ MAX_MEMORY_MB = 4096
 def check_command(**options: Any) -> int:
     """Explore every possible run of ALGORITHM and judge each property.
 
-    ALGORITHM is a name from `vez algorithms`, a class of your own (path/to/file.py:Class), or a program of
-    threads (threads:counter, or threads:path/to/file.py:function). `vez check threads:` lists these programs.
+    ALGORITHM is a name from `vez algorithms`, a class of your own (path/to/file.py:Class), a program of
+    threads (threads:counter, or threads:path/to/file.py:function), or a recipe, which is how clients of a server
+    take turns (recipe:etcd-lock). `vez check threads:` lists the programs, `vez check recipe:` the recipes.
+    table:lock and others are the turn table of vez's own locks; `vez check table:` lists them.
 
     A verdict holds for every run with the processes and faults that are printed, and for no others. A violation is
-    shown by a shortest run. Ctrl-C stops the search and prints what was found so far.
+    shown by a shortest run. What must happen some day is judged under weak fairness: a step that is possible all the
+    while happens in the end. The kinds of step are printed; requests and faults need not happen. Ctrl-C stops the
+    search and prints what was found so far.
 
     Exit codes: 0 nothing promised is broken, 1 a promised property is broken, 2 undecided (a limit was reached),
     130 interrupted before anything was found broken.
@@ -150,14 +193,28 @@ def check_command(**options: Any) -> int:
       vez check coordinator-lease --without bounded_stay
       vez check token-ring --crashes 1 -o lost-token.html
       vez check threads:counter
+      vez check table:lock
+      vez check recipe:etcd-lock --set doubts=1
     """
     if options["algorithm"] == "threads:":
         print_programs(programs(), "vez check threads:PROGRAM", as_json=options["as_json"])
+        return 0
+    if options["algorithm"] == "recipe:":
+        from vez.cli.recipes import print_recipes
+
+        print_recipes(as_json=options["as_json"])
         return 0
     if options["algorithm"].startswith("threads:"):
         from vez.cli.check_threads import check_threads
 
         return check_threads(options, all_given())
+    if options["algorithm"].startswith("table:"):
+        from vez.cli.check_models import as_asked, print_models
+
+        if options["algorithm"] == "table:":
+            print_models(as_json=options["as_json"])
+            return 0
+        options = as_asked(options, all_given())
     from vez.cli.check_search import check_algorithm  # here, so that --help needs no NumPy
 
     return check_algorithm(options)

@@ -8,19 +8,21 @@ from typing import Any
 from rich.markup import escape
 
 from vez.check import Budget, Configuration, Counterexample, Limits, Progress, Report, check
-from vez.check.checker import properties_of
+from vez.check.checker import BUG, properties_of
 from vez.check.liveness.lassos import LIVENESS
-from vez.check.model.configuration import FOREVER
+from vez.check.model.configuration import BUDGETS, FOREVER, default_requests
 from vez.check.search import INTERRUPTED
 from vez.cli.app import settle
 from vez.cli.effect import refuse_for_check, refuse_two_outputs
-from vez.cli.output import console, diagram_format, print_diagram, print_json, print_verdicts, write_file
+from vez.cli.language import in_words, language
+from vez.cli.output import console, counted, diagram_format, print_diagram, print_json, print_verdicts, write_file
 from vez.cli.progress import Line
+from vez.core.process import Process, name_of
 from vez.errors import Misuse
-from vez.properties import Status
-from vez.sim.scenario import Network, Scenario, dumps
-from vez.study import load_algorithm
+from vez.sim.scenario import Network, Scenario, beside, dumps
+from vez.study.load import load_algorithm
 from vez.study.report import report as report_run
+from vez.words import Sentence, property_name, said
 
 
 def check_algorithm(options: dict[str, Any]) -> int:
@@ -50,11 +52,12 @@ def check_algorithm(options: dict[str, Any]) -> int:
 
 
 def _settled(found: Report) -> int:
-    """Broken counts where it was promised; undecided always, since the search was to decide it."""
+    """Broken counts where it was promised; undecided always, since the search was to decide it. What a reduction kept
+    from being judged counts as undecided where it was promised."""
     promises = any(verdict.promised for verdict in found.verdicts if verdict.name in found.broken)
     return settle(
         broken=promises or bool(found.bugs),
-        undecided=any(verdict.status is Status.UNDECIDED for verdict in found.verdicts),
+        undecided=found.undecided,
         interrupted=found.stopped == INTERRUPTED,
     )
 
@@ -69,23 +72,20 @@ def _configuration(options: dict[str, Any]) -> Configuration:
         parameters=dict(options["parameters"]),
         want=options["want"],
         elect=options["elect"],
+        partition=(*options["partition"], *options["cut"]),
         network=Network(fifo=options["fifo"]),
     )
     algorithm = load_algorithm(scenario.algorithm)
     refuse_for_check(options, algorithm, scenario.algorithm)
     _refuse_times(options)
-    requests = options["requests"]
-    if requests != "forever" and not requests.isdigit():
-        raise Misuse(f"--requests {requests!r}: expected a number or `forever`")
-    names = ("crashes", "recoveries", "losses", "duplicates", "mistakes", "withdrawals")
-    budget = Budget(**{name: options[name] for name in names})
+    budget = Budget(**{name: options[name] for name in BUDGETS})
     for name, value in options["bound"]:
         if not isinstance(value, int):
             raise Misuse(f"--bound {name}={value}: expected a whole number")
     configuration = Configuration(
         scenario,
         algorithm,
-        requests=FOREVER if requests == "forever" else int(requests),
+        requests=_requests(options, algorithm, faults=any(budget.counts()) or bool(options["without"])),
         budget=budget,
         timeouts=options["timeouts"],
         amnesia=options["amnesia"],
@@ -93,17 +93,35 @@ def _configuration(options: dict[str, Any]) -> Configuration:
         bounds=dict(options["bound"]),
         capacity=options["capacity"],
         victims=options["victims"] or (),
+        longest_delay_ms=options["longest_delay"],
+        drift=options["drift"],
     )
     if options["first"] and all(name in LIVENESS for name in properties_of(configuration, options["properties"])):
         raise Misuse("--first is for safety properties, and none is judged", hint="leave --first out")
     if budget.mistakes and not configuration.detector:
-        name = configuration.algorithm.name
+        name = name_of(configuration.algorithm)
         raise Misuse(f"{name} listens to no failure detector, so that none can mislead it", hint="leave --mistakes out")
     return configuration
 
 
+def _requests(options: dict[str, Any], algorithm: type[Process], *, faults: bool) -> int:
+    """How often each process asks."""
+    requests = options["requests"]
+    if requests is None:
+        reduced = options["reduce"] or options["symmetry"]
+        return default_requests(algorithm, tuple(options["properties"]), faults=faults, reduced=reduced)
+    if requests == "forever":
+        return FOREVER
+    if not requests.isdigit():
+        raise Misuse(f"--requests {requests!r}: expected a number or `forever`")
+    return int(requests)
+
+
 def _refuse_times(options: dict[str, Any]) -> None:
     """The checker tries every moment and every length of a stay."""
+    for partition in (*options["partition"], *options["cut"]):
+        if partition.at_ms or partition.until_ms is not None:
+            raise Misuse("the checker cuts and heals at every time, so a time has no effect", hint="leave @MS..MS out")
     for option in ("want", "elect"):
         for asked in options[option]:
             if asked != type(asked)(process=asked.process):
@@ -122,11 +140,11 @@ def _progress(now: Progress) -> str:
 
 
 def _shown(found: Report) -> tuple[str, Counterexample] | None:
-    """The counterexample to draw: a promised property's before another's, then the first in the table."""
-    order = sorted(found.verdicts, key=lambda verdict: not verdict.promised)
-    for verdict in order:
-        if verdict.name in found.counterexamples:
-            return verdict.name, found.counterexamples[verdict.name]
+    """The counterexample to draw: a promised property's, that of a bug, another's; then the first in the table."""
+    names = [verdict.name for verdict in found.verdicts if verdict.promised]
+    for name in (*names, BUG, *(verdict.name for verdict in found.verdicts)):
+        if name in found.counterexamples:
+            return name, found.counterexamples[name]
     return None
 
 
@@ -137,11 +155,10 @@ def _write(example: tuple[str, Counterexample] | None, options: dict[str, Any]) 
     files: dict[str, Path] = {}
     if options["save_scenario"]:
         path = files["scenario"] = options["save_scenario"]
-        comment = (
-            f"{_which(run, options).capitalize()} in which {name} is broken. See it:\n"
-            f"    vez sim --scenario {path.name} --diagram text"
-        )
-        write_file(path, dumps(run.scenario, comment))
+        what = "to a bug" if name == BUG else f"in which {name} is broken"
+        which = str(_which(run, options)).capitalize()
+        comment = f"{which} {what}. See it:\n    vez sim --scenario {path.name} --diagram text"
+        write_file(path, dumps(beside(run.scenario, path), comment))
     if options["trace_file"]:
         files["trace"] = options["trace_file"]
         write_file(options["trace_file"], run.trace.to_bytes())
@@ -160,45 +177,93 @@ def _print(
         print_diagram(report_run(example[1].trace), options["diagram"], None)
         if options["diagram"] != "text":
             return
-    out.print(f"[bold]{escape(found.algorithm)}[/]  {found.configuration}")
+    out.print(f"[bold]{escape(found.algorithm)}[/]  {escape(found.setting.told(language()))}")
     rate = found.transitions / found.seconds if found.seconds else 0
-    whole = "all explored" if not found.stopped else f"[yellow]stopped {found.stopped}[/]"
+    spoken = language()
+    whole = in_words("all explored", "tudo explorado")
+    if found.stop is not None:
+        whole = f"[yellow]{in_words('stopped', 'parada')} {found.stop.told(spoken)}[/]"
     out.print(
-        f"{found.states:,} states, {found.transitions:,} transitions, depth {found.depth}, {whole} in "
-        f"{found.seconds:.2f} s ({rate:,.0f} transitions/s, {found.bytes_per_state:.0f} bytes a state)"
+        in_words(
+            f"{counted(found.states, 'state')}, {counted(found.transitions, 'transition')}, depth {found.depth}, "
+            f"{whole} in {found.seconds:.2f} s ({rate:,.0f} transitions/s, {found.bytes_per_state:.0f} bytes a state)",
+            f"{counted(found.states, 'estado')}, {counted(found.transitions, 'passo')}, profundidade {found.depth}, "
+            f"{whole} em {found.seconds:.2f} s ({rate:,.0f} passos/s, {found.bytes_per_state:.0f} bytes por estado)",
+        )
     )
+    if found.abstraction:
+        out.print(f"[dim]abstracted: {found.abstraction}[/]")
     for text in found.bugs:
         out.print(f"[bold red]bug:[/] {escape(text)}")
     print_verdicts(out, found.verdicts)
+    if found.on_request:
+        asked = " ".join(f"--property {name}" for name in found.on_request)
+        before = in_words("promised, but judged only on request", "prometida, mas julgada só a pedido")
+        out.print(f"[dim]{before}: {', '.join(found.on_request)} ({asked})[/]")
     if found.never_ran:
-        out.print(f"[dim]never ran in these states, so not checked: {', '.join(found.never_ran)}[/]")
+        before = in_words(
+            "never ran in these states, so not checked", "sem execução nestes estados, logo sem verificação"
+        )
+        out.print(f"[dim]{before}: {', '.join(found.never_ran)}[/]")
+    if found.fairness:
+        happens = ", ".join(words.told(spoken) for words in found.fairness)
+        before = in_words("fairness: in the end", "justiça: no fim,")
+        after = in_words("requests and faults may never happen", "pedidos e falhas podem nunca acontecer")
+        out.print(f"[dim]{before} {happens}; {after}[/]")
     if example is not None:
         _print_run(*example, _which(example[1], options))
     for path in files.values():
         out.print(f"wrote {path}", soft_wrap=True)
     if example is None and any(options[name] for name in ("output", "save_scenario", "trace_file")):
-        out.print("nothing is broken: no file was written")
+        out.print(in_words("nothing is broken: no file was written", "nada é violado: nenhum arquivo foi escrito"))
 
 
-def _which(run: Counterexample, options: dict[str, Any]) -> str:
+def _which(run: Counterexample, options: dict[str, Any]) -> Sentence:
     """Breadth first finds the shortest; among fewer interleavings it need not be there, and of loops one is enough."""
-    return "a run" if options["reduce"] or run.path.loop is not None else "the shortest run"
+    if options["reduce"] or run.path.loop is not None:
+        return said("a_run")
+    timed = any(step.kind == "advance" for step in run.path.steps)
+    return said("the_shortest_run_with_ticks" if timed else "the_shortest_run")
 
 
-def _print_run(name: str, run: Counterexample, which: str) -> None:
-    out = console()
-    repeated = ", then round in a loop" if run.path.loop is not None else ""
-    steps = f"{run.steps} step{'s' * (run.steps != 1)}"
-    out.print(f"{which} in which [bold]{name}[/] is broken, {steps}{repeated}:")
-    place = 0
+def _heading(name: str, run: Counterexample, which: Sentence) -> Sentence:
+    bold = f"[bold]{name if language() == 'en' else property_name(name, language())}[/]"
+    if not run.steps:
+        return said("bug_at_the_start") if name == BUG else said("broken_at_the_start", name=bold)
+    repeated = said("no_loop" if run.path.loop is None else "then_a_loop")
+    if name == BUG:
+        return said("run_to_the_bug", which=which, steps=run.steps, repeated=repeated)
+    return said("run_that_breaks", which=which, name=bold, steps=run.steps, repeated=repeated)
+
+
+def _print_run(name: str, run: Counterexample, which: Sentence) -> None:
+    out, spoken = console(), language()
+    out.print(_heading(name, run, which).told(spoken))
+    for words in run.sentences_at_start:
+        out.print(f"          {escape(words.told(spoken))}")
+    for_ever, no_way_back = (said(key).told(spoken) for key in ("from_here_for_ever", "no_way_back"))
+    place = passed_us = 0
     for number, step in enumerate(run.path.steps):
         if number == run.path.loop:
-            out.print("[dim]   ┌ from here on for ever[/]")
+            out.print(f"[dim]   ┌ {for_ever}[/]")
         if run.path.no_return == number and number:
-            out.print("[dim]   ─ no way back from here: every continuation fails[/]")
-        place += step.kind != "advance"
+            out.print(f"[dim]   ─ {no_way_back}[/]")
         mark = "│" if run.path.loop is not None and number >= run.path.loop else " "
-        out.print(f"   {mark} {place:3}  {escape(run.words[number])}")
+        if step.kind != "advance":
+            place += 1
+            out.print(f"   {mark} {place:3}  {escape(run.sentences[number].told(spoken))}")
+            continue
+        passed_us += step.detail
+        if not _goes_on(run, number):
+            out.print(f"   {mark}      {said('time_passes', ms=passed_us / 1000).told(spoken)}")
+            passed_us = 0
+
+
+def _goes_on(run: Counterexample, number: int) -> bool:
+    """True if the next step is another tick, and nothing is written between the two."""
+    steps, following = run.path.steps, number + 1
+    last = following == len(steps) or following in (run.path.loop, run.path.no_return)
+    return not last and steps[following].kind == "advance"
 
 
 def to_json(found: Report, files: dict[str, Path]) -> dict[str, Any]:
@@ -206,6 +271,7 @@ def to_json(found: Report, files: dict[str, Path]) -> dict[str, Any]:
     return {
         "algorithm": found.algorithm,
         "configuration": found.configuration,
+        "abstraction": found.abstraction,
         "states": found.states,
         "transitions": found.transitions,
         "depth": found.depth,
@@ -215,7 +281,9 @@ def to_json(found: Report, files: dict[str, Path]) -> dict[str, Any]:
         "complete": not found.stopped,
         "stopped": found.stopped,
         "bugs": found.bugs,
+        "on_request": found.on_request,
         "never_ran": found.never_ran,
+        "fairness": [str(words) for words in found.fairness],
         "properties": {
             verdict.name: {
                 "verdict": verdict.words,
@@ -227,6 +295,7 @@ def to_json(found: Report, files: dict[str, Path]) -> dict[str, Any]:
         },
         "counterexamples": {
             name: {
+                "start": list(run.start),
                 "steps": list(run.words),
                 "loop": run.path.loop,
                 "no_return": run.path.no_return,

@@ -17,11 +17,15 @@ from vez.check.threads.machine import Turn
 from vez.cli.app import settle
 from vez.cli.effect import refuse_two_outputs
 from vez.cli.given import option
-from vez.cli.output import PIPE_WIDTH, SUFFIXES, console, print_json, write_file
+from vez.cli.language import in_words, language
+from vez.cli.output import PIPE_WIDTH, SUFFIXES, console, counted, print_json, write_file
 from vez.cli.programs import load_program
 from vez.cli.progress import Line
 from vez.errors import Misuse
 from vez.threads import Program
+from vez.threads.deadlock import wait_for_lines
+from vez.words import property_name
+from vez.words.threads import threads_words
 
 MOST_STATES = 5_000_000
 """Each is a few Python objects; this many fill the memory of a small machine."""
@@ -66,36 +70,60 @@ def _picture_kind(options: dict[str, Any]) -> str:
 
 def _print(name: str, program: Program, found: Found) -> None:
     out = console()
-    whole = "all interleavings" if found.complete else f"[yellow]stopped {found.stopped}[/]"
-    out.print(
-        f"[bold]threads:{escape(name)}[/]  {len(program.threads)} threads; {found.states:,} states, "
-        f"{found.transitions:,} transitions, depth {found.depth}, {whole}"
+    whole = in_words("all interleavings", "todos os entrelaçamentos")
+    if not found.complete:
+        whole = f"[yellow]{in_words('stopped', 'parada')} {found.stopped}[/]"
+    counts = in_words(
+        f"{found.states:,} states, {found.transitions:,} transitions, depth {found.depth}",
+        f"{found.states:,} estados, {found.transitions:,} passos, profundidade {found.depth}",
     )
-    for kind, text in _claims(program).items():
-        if kind == "termination" and "deadlock_freedom" in found.broken:
-            out.print("[dim]not judged[/] termination: the deadlock ends it")
-        elif kind == "claim" and found.complete and not found.ended and kind not in found.broken:
-            out.print(f"[dim]not judged[/] claim: {escape(text)} (no interleaving comes to its end)")
-        elif kind in found.broken:
-            out.print(f"[bold red]broken[/]  {kind}: {escape(found.broken[kind][0])}")
-        else:
-            held = "[green]holds[/]   " if found.complete else "[yellow]no violation in what was explored[/] "
-            out.print(f"{held}{kind}: {escape(text)}")
+    out.print(f"[bold]threads:{escape(name)}[/]  {len(program.threads)} threads; {counts}, {whole}")
+    _print_verdicts(out, program, found)
     if found.stopped and not found.broken:
         out.print("[dim]next: fewer threads or rounds (--set), or a larger --max-states or --max-memory[/]")
     for kind, (_, turns) in found.broken.items():
         loop = found.loop if kind == "termination" else None
-        again = len(turns) - loop if loop is not None else 0
-        endless = f", of which the last {again if again > 1 else 'one'} repeat{'s' * (again == 1)} for ever" * bool(
-            again
-        )
-        out.print(f"the shortest interleaving in which {kind} is broken, {len(turns)} steps{endless}:")
+        out.print(_heading(kind, len(turns), loop))
         out.print(_interleaving(program, turns, loop))
         break
     if "deadlock_freedom" in found.broken:
-        out.print("who waits for whom:")
-        for line in wait_for(found):
-            out.print(f"    {escape(line)}")
+        out.print(in_words("who waits for whom:", "quem espera por quem:"))
+        for line in wait_for_lines(found.wait_for):
+            out.print(f"    {escape(threads_words(line, language()))}")
+
+
+def _heading(kind: str, steps: int, loop: int | None) -> str:
+    again = steps - loop if loop is not None else 0
+    if language() == "pt":
+        endless = f", dos quais os últimos ({again}) se repetem para sempre" * bool(again)
+        return f"o entrelaçamento mais curto que viola {_name(kind)}, {counted(steps, 'passo')}{endless}:"
+    endless = f", of which the last {again if again > 1 else 'one'} repeat{'s' * (again == 1)} for ever" * bool(again)
+    return f"the shortest interleaving in which {kind} is broken, {steps} steps{endless}:"
+
+
+def _name(kind: str) -> str:
+    """What is judged, as people read it."""
+    return in_words(kind, {"claim": "afirmação", "invariant": "invariante"}.get(kind, property_name(kind, "pt")))
+
+
+def _print_verdicts(out: Console, program: Program, found: Found) -> None:
+    not_judged = f"[dim]{in_words('not judged', 'não julgada')}[/]"
+    for kind, text in _claims(program).items():
+        if kind == "termination" and "deadlock_freedom" in found.broken:
+            why = in_words("the deadlock ends it", "o deadlock a encerra")
+            out.print(f"{not_judged} {_name(kind)}: {why}")
+        elif kind == "claim" and found.complete and not found.ended and kind not in found.broken:
+            why = in_words("no interleaving comes to its end", "nenhum entrelaçamento chega ao fim")
+            out.print(f"{not_judged} {_name(kind)}: {escape(text)} ({why})")
+        elif kind in found.broken:
+            evidence = escape(threads_words(found.broken[kind][0], language()))
+            out.print(f"[bold red]{in_words('broken', 'violada')}[/]  {_name(kind)}: {evidence}")
+        else:
+            held = f"[green]{in_words('holds', 'vale')}[/]   "
+            if not found.complete:
+                unseen = in_words("no violation in what was explored", "nenhuma violação no que foi explorado")
+                held = f"[yellow]{unseen}[/] "
+            out.print(f"{held}{_name(kind)}: {escape(text)}")
 
 
 def text_picture(program: Program, found: Found) -> str:
@@ -105,7 +133,7 @@ def text_picture(program: Program, found: Found) -> str:
     kind = drawn(found)
     out.print(f"{kind} broken: {escape(found.broken[kind][0])}")
     out.print(_interleaving(program, found.broken[kind][1], found.loop if kind == "termination" else None))
-    for line in wait_for(found) if kind == "deadlock_freedom" else ():
+    for line in wait_for_lines(found.wait_for) if kind == "deadlock_freedom" else ():
         out.print(escape(line))
     return file.getvalue()
 
@@ -121,7 +149,10 @@ def _claims(program: Program) -> dict[str, str]:
         claims["claim"] = program.claim
     if program.always is not None:
         claims["invariant"] = program.invariant
-    return claims | {"deadlock_freedom": "some thread can always go on", "termination": "every thread ends"}
+    return claims | {
+        "deadlock_freedom": in_words("some thread can always go on", "algum thread sempre pode continuar"),
+        "termination": in_words("every thread ends", "todo thread termina"),
+    }
 
 
 def _interleaving(program: Program, turns: tuple[Turn, ...], loop: int | None = None) -> Table:
@@ -130,27 +161,11 @@ def _interleaving(program: Program, turns: tuple[Turn, ...], loop: int | None = 
         table.add_column(thread)
     for number, turn in enumerate(turns):
         if number == loop:
-            table.add_row("[bold]┌ from here on for ever[/]")
+            table.add_row(f"[bold]┌ {in_words('from here on for ever', 'daqui em diante para sempre')}[/]")
         row = [""] * len(program.threads)
         row[turn.thread] = escape(turn.words)
         table.add_row(*row)
     return table
-
-
-def wait_for(found: Found) -> list[str]:
-    """The wait-for graph, a line an edge; a cycle is said to be one."""
-    lines = [
-        f"{thread} → {what}" + (f" → {holder}" if holder else " (nobody will come)")
-        for thread, (what, holder) in found.wait_for.items()
-    ]
-    for start in found.wait_for:
-        cycle, at = [start], found.wait_for[start]
-        while at[1] and at[1] not in cycle and at[1] in found.wait_for:
-            cycle += [at[0], at[1]]
-            at = found.wait_for[at[1]]
-        if at[1] == start:
-            return [*lines, "a cycle: " + " → ".join([*cycle, at[0], start])]
-    return lines
 
 
 def mermaid(program: Program, found: Found) -> str:

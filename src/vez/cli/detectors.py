@@ -12,6 +12,7 @@ from rich.console import Console
 
 from vez.cli.charts import json_option, save
 from vez.cli.given import OutputFile, deprecated, not_together
+from vez.cli.numbers import Number
 from vez.cli.options import DELAY
 from vez.cli.output import console, print_json
 from vez.cli.progress import progress
@@ -33,13 +34,13 @@ COLUMNS = (Column("detector"), *(Column(title, right=True) for title in TITLES))
 
 @click.command(short_help="Compare failure detectors.")
 @click.option("--delay", type=DELAY, help="Delay of a heartbeat: exponential(4), pareto(1,1.5), …")
-@click.option("--loss", type=click.FloatRange(0, 1), metavar="P", help="Chance that a heartbeat is lost.")
-@click.option("--pause", type=click.FloatRange(0, 1000, max_open=True), metavar="MS",
+@click.option("--loss", type=Number(0, 1), metavar="P", help="Chance that a heartbeat is lost.")
+@click.option("--pause", type=Number(0, 1000, max_open=True), metavar="MS",
               help="The observer stops for this time in every second.")  # fmt: skip
 @click.option(
     "--interval",
     "interval_ms",
-    type=click.FloatRange(0.01),
+    type=Number(0.01),
     default=5.0,
     show_default=True,
     metavar="MS",
@@ -48,7 +49,7 @@ COLUMNS = (Column("detector"), *(Column(title, right=True) for title in TITLES))
 @click.option(
     "--timeout",
     "timeout_ms",
-    type=click.FloatRange(0),
+    type=Number(0),
     default=15.0,
     show_default=True,
     metavar="MS",
@@ -57,7 +58,7 @@ COLUMNS = (Column("detector"), *(Column(title, right=True) for title in TITLES))
 @click.option(
     "--step",
     "step_ms",
-    type=click.FloatRange(0),
+    type=Number(0),
     default=5.0,
     show_default=True,
     metavar="MS",
@@ -65,7 +66,7 @@ COLUMNS = (Column("detector"), *(Column(title, right=True) for title in TITLES))
 )
 @click.option(
     "--threshold",
-    type=click.FloatRange(0, 300, min_open=True),
+    type=Number(0, 300, min_open=True),
     default=8.0,
     show_default=True,
     metavar="PHI",

@@ -1,11 +1,14 @@
-"""Options of `vez sim` and `vez check` that an algorithm would not notice are refused."""
+"""Options of `vez sim`, `vez cluster` and `vez check` that an algorithm would not notice are refused."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import click
+
 from vez.cli.given import given, not_together, only_with, option
 from vez.core.process import Process
+from vez.core.trace import TimerSet, Trace
 from vez.errors import Misuse
 from vez.sim.scenario import Scenario
 
@@ -23,8 +26,25 @@ def refuse_for_sim(options: dict[str, Any], scenario: Scenario, algorithm: type[
         )
     if given("drift") and not _has_timers(algorithm) and scenario.detector.kind in _TIMELESS:
         raise Misuse(f"--drift has no effect: {scenario.algorithm} sets no timers", hint="leave it out")
+    nemesis = scenario.nemesis
+    if given("within") and not (nemesis.crashes or nemesis.pauses or nemesis.partitions):
+        raise Misuse(
+            "--within has no effect without random faults",
+            hint="give --crashes, --pauses or --partitions, or leave it out",
+        )
     if given("recoveries"):
         _check_recoveries(scenario.nemesis.crashes, scenario.nemesis.recoveries)
+
+
+def say_drift_without_effect(scenario: Scenario, trace: Trace) -> None:
+    """Say on standard error which clocks were off for nothing: those of processes that set no timer in this run."""
+    if scenario.detector.kind not in _TIMELESS:
+        return
+    timed = {event.process for event in trace if isinstance(event, TimerSet)}
+    idle = sorted({item.process for item in scenario.drift if item.rate != 1.0} - timed)
+    if idle:
+        who = f"process{'es' * (len(idle) > 1)} {', '.join(map(str, idle))}"
+        click.echo(f"vez: the drift of {who} had no effect: no timer was set there in this run", err=True)
 
 
 def refuse_for_check(options: dict[str, Any], algorithm: type[Process], name: str) -> None:
@@ -32,11 +52,15 @@ def refuse_for_check(options: dict[str, Any], algorithm: type[Process], name: st
     not_together("n", "ids")
     not_together("requests", "want")
     not_together("requests", "elect")
-    only_with("--crashes", bool(options["crashes"]), "victims")
+    if algorithm.role == "other" and given("requests"):
+        raise Misuse(f"--requests has no effect: {name} is neither a Mutex nor an Election", hint="leave it out")
+    crashes = options["crashes"] + options["crashes_inside"]
+    only_with("--crashes", bool(crashes), "victims")
+    only_with("--partitions", bool(options["partitions"]), "partition", "cut")
     only_with("--recoveries", bool(options["recoveries"]), "amnesia")
     if options["timeouts"] and not _has_timers(algorithm):
         raise Misuse(f"--timeouts has no effect: {name} sets no timers", hint="leave it out")
-    _check_recoveries(options["crashes"], options["recoveries"])
+    _check_recoveries(crashes, options["recoveries"])
 
 
 def refuse_two_outputs(options: dict[str, Any], kind: str | None) -> None:

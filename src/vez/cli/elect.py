@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 
 import click
 
@@ -11,6 +12,7 @@ from vez import aio
 from vez.cli.engine import engine_url
 from vez.cli.numbers import Number
 from vez.cli.waiting import Teller
+from vez.errors import OwnershipLost
 
 
 @click.command(short_help="Stand as a candidate, and lead until interrupted.")
@@ -49,7 +51,8 @@ def elect(
                 say("resigned", leadership.term, f"resigned from {name}")
                 return 0
             finally:
-                await leadership.release()
+                with suppress(OwnershipLost):  # told below
+                    await leadership.release()
             say("deposed", leadership.term, f"deposed from {name}")
             return 76
 

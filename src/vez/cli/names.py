@@ -17,9 +17,17 @@ def complete(known: Callable[[], Iterable[str]]) -> Callable[[click.Context, cli
 
 
 def _algorithms() -> Iterable[str]:
+    from vez import plugins
     from vez.algorithms import ALGORITHMS  # here: loading them takes a moment, which only completion needs
+    from vez.models.recipes import RECIPES
 
-    return ALGORITHMS
+    return [*ALGORITHMS, *RECIPES, *plugins.entries(plugins.ALGORITHMS)]
+
+
+def _checkable() -> Iterable[str]:
+    from vez.models import CONFIGURATIONS
+
+    return [*_algorithms(), *CONFIGURATIONS]
 
 
 def _zoo() -> Iterable[str]:
@@ -29,4 +37,5 @@ def _zoo() -> Iterable[str]:
 
 
 complete_algorithm = complete(_algorithms)
+complete_checkable = complete(_checkable)
 complete_zoo = complete(_zoo)

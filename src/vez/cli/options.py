@@ -5,6 +5,7 @@
 3@7..15        … until 15 ms                       --crash (comes back), --suspect
 2@0+3..5       … and stops waiting at 5 ms         --want
 3@7..15:amnesia  … and comes back with nothing     --crash
+3@7:after=2    … after 2 actions of a handler      --crash
 1,2|3@5..20    groups, from 5 to 20 ms             --partition
 1>2@5..20      a one-way channel                   --cut
 1:3@5..9       process 1 wrongly suspects 3        --suspect
@@ -122,8 +123,14 @@ def _number(text: str | None) -> float | None:
     return None if text is None else float(text)
 
 
-def _crash(process: str, at: str, until: str | None, amnesia: str | None) -> Crash:
-    return Crash(process=int(process), at_ms=float(at), recover_ms=_number(until), memory=amnesia is None)
+def _crash(process: str, at: str, after: str | None, until: str | None, amnesia: str | None) -> Crash:
+    return Crash(
+        process=int(process),
+        at_ms=float(at),
+        recover_ms=_number(until),
+        memory=amnesia is None,
+        after_actions=None if after is None else int(after),
+    )
 
 
 def _partition(groups: str, at: str | None, until: str | None) -> Partition:
@@ -144,7 +151,10 @@ DELAY = DelayForm()
 IDS = Ids()
 EDGES = Edges()
 ASSIGNMENT = Assignment()
-CRASH = Form("P@MS[..MS]", rf"{_ID}@{_NUMBER}(?:\.\.{_NUMBER}(:amnesia)?)?", "3@7, 3@7..15 or 3@7..15:amnesia", _crash)
+CRASH = Form(
+    "P@MS[..MS]", rf"{_ID}@{_NUMBER}(?::after=(\d+))?(?:\.\.{_NUMBER}(:amnesia)?)?",
+    "3@7, 3@7..15, 3@7..15:amnesia or 3@7:after=2..15", _crash,
+)  # fmt: skip
 PAUSE = Form(
     "P@MS+MS", rf"{_ID}@{_NUMBER}\+{_NUMBER}", "2@5+10",
     lambda process, at, length: Pause(process=int(process), at_ms=float(at), for_ms=float(length)),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
 
+from vez.cli.costs import print_costs
+from vez.cli.language import in_words, language
 from vez.cli.tables import Column, print_table
+from vez.core.trace import Trace
 from vez.errors import CannotWrite, Misuse
-from vez.properties import Measurements, Status, Verdict
-from vez.properties.measure import Summary
+from vez.properties import Status, Verdict
 from vez.study.report import Report
+from vez.words import Sentence, assumption_name, property_name, said, scenario_title, status_words, topology_name
+from vez.words.sentence import NO_NAMES
 
 SUFFIXES = {".txt": "text", ".mmd": "mermaid", ".mermaid": "mermaid", ".md": "mermaid", ".svg": "svg",
             ".html": "html", ".htm": "html"}  # fmt: skip
@@ -121,65 +125,64 @@ def print_diagram(report: Report, kind: str, output: Path | None) -> None:
 
 def print_report(report: Report) -> None:
     """Verdicts and measurements for people."""
-    header, out = report.trace.header, console()
-    ending = {
-        "quiet": "nothing left to happen",
-        "finished": "the work was done",
-        "time": "the time was up",
-        "events": "the limit of events was met",
-        "interrupted": "interrupted",
-    }[header.end]
-    out.print(
-        f"[bold]{escape(header.algorithm)}[/]  {counted(len(header.ids), 'process')}, {escape(header.topology)}, "
-        f"seed {header.seed}; ended at {header.ended_at / 1000:g} ms: {ending}"
+    header, out, spoken = report.trace.header, console(), language()
+    if header.title:
+        out.print(escape(scenario_title(header.title, spoken)), style="bold")
+    heading = said(
+        "run_heading",
+        count=len(header.ids),
+        topology=topology_name(header.topology, spoken),
+        seed=header.seed,
+        end=header.ended_at / 1000,
+        why=said(f"ended_{header.end}"),
     )
-    for name, text in report.broken_assumptions.items():
-        out.print(f"[yellow]this run did not keep an assumption:[/] {name} ({escape(text)})", style="default")
+    out.print(f"[bold]{escape(header.algorithm)}[/]  {escape(heading.told(spoken))}")
+    names = names_of(report.trace)
+    print_broken_assumptions(out, report.broken_assumptions, names)
     if report.verdicts:
-        print_verdicts(out, report.verdicts)
-    _print_costs(out, report)
+        print_verdicts(out, report.verdicts, names)
+    print_costs(out, report, names)
 
 
-def print_verdicts(out: Console, verdicts: Sequence[Verdict]) -> None:
+def names_of(trace: Trace) -> Mapping[int, str]:
+    """What a scenario calls its processes; empty if it does not say."""
+    if not trace.header.names:
+        return NO_NAMES
+    from vez.draw.trace.layout import display_names  # only for runs that have names: see `print_diagram`
+
+    return display_names(trace.header)
+
+
+def print_broken_assumptions(out: Console, found: Mapping[str, Sentence], names: Mapping[int, str] = NO_NAMES) -> None:
+    """The assumptions that a run did not keep, a line each."""
+    spoken = language()
+    before = in_words("this run did not keep an assumption:", "esta execução não respeitou uma hipótese:")
+    for name, words in found.items():
+        what = f"{assumption_name(name, spoken)} ({words.told(spoken, names)})"
+        out.print(f"[yellow]{before}[/] {escape(what)}", style="default")
+
+
+def print_verdicts(out: Console, verdicts: Sequence[Verdict], names: Mapping[int, str] = NO_NAMES) -> None:
     """Verdicts for people; on a narrow terminal the evidence goes below the table."""
     narrow = out.width < NARROW
-    columns = [Column("property"), Column("verdict"), *([] if narrow else [Column("evidence")])]
-    print_table(out, columns, [_verdict_cells(verdict)[: len(columns)] for verdict in verdicts])
+    heads = ("propriedade", "veredito", "evidência") if language() == "pt" else ("property", "verdict", "evidence")
+    columns = [Column(head) for head in heads[: 2 if narrow else 3]]
+    print_table(out, columns, [_verdict_cells(verdict, names)[: len(columns)] for verdict in verdicts])
     for verdict in verdicts if narrow else ():
-        out.print(f"{verdict.name}:", Padding(escape(verdict.evidence), (0, 0, 0, 2)))
+        name, _, evidence = _verdict_cells(verdict, names)
+        out.print(f"{name}:", Padding(evidence, (0, 0, 0, 2)))
 
 
-def _verdict_cells(verdict: Verdict) -> list[str]:
+def _verdict_cells(verdict: Verdict, names: Mapping[int, str]) -> list[str]:
     """Property, verdict and evidence; a broken property that was not promised is yellow, not red."""
-    unpromised = " (not promised)" if verdict.status is Status.BROKEN and not verdict.promised else ""
+    spoken = language()
+    unpromised = ""
+    if verdict.status is Status.BROKEN and not verdict.promised:
+        unpromised = in_words(" (not promised)", " (não prometida)")
     style = "yellow" if unpromised else STYLES[verdict.status]
-    return [verdict.name, f"[{style}]{verdict.words}{unpromised}[/]", escape(verdict.evidence)]
-
-
-def _print_costs(out: Console, report: Report) -> None:
-    cost: Measurements = report.measurements
-    kinds = escape(", ".join(f"{count} {kind}" for kind, count in cost.by_kind.items()))
-    out.print(f"messages         {cost.messages}{f' ({kinds})' if kinds else ''}")
-    if report.trace.header.role == "election":
-        out.print(f"leader           {report.leader if report.leader is not None else 'none on whom all agree'}")
-    if cost.entries:
-        out.print(f"entries          {cost.entries}, {cost.messages_per_entry:.4g} messages each")
-        out.print(f"client delay     {_summary(cost.client_delay, 'free entry')}")
-        out.print(f"synchronization  {_summary(cost.synchronization_delay, 'hand-over')}")
-        out.print(f"waits            {_summary(cost.waits, 'entry')}")
-    loads = {process: cost.sent[process] + cost.received[process] for process in cost.sent}
-    total = sum(loads.values())
-    if total:
-        busiest = max(loads, key=lambda process: (loads[process], -process))
-        out.print(f"busiest process  {busiest}, with {loads[busiest] / total:.0%} of all sending and receiving")
-
-
-def _summary(summary: Summary, what: str) -> str:
-    if summary.mean is None:
-        return "nobody was waiting" if what == "hand-over" else "no entry was free of contention"
-    if summary.count == 1:
-        return f"{summary.mean:.4g} ms (1 {what})"
-    return f"{summary.mean:.4g} ms (mean of {counted(summary.count, what)}, {summary.least:g} to {summary.most:g})"
+    name = verdict.name if spoken == "en" else property_name(verdict.name, spoken)
+    words = status_words(verdict.status, verdict.runs, spoken)
+    return [name, f"[{style}]{words}{unpromised}[/]", escape(verdict.said.told(spoken, names))]
 
 
 def counted(count: int, what: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 
 import click
 
@@ -15,7 +16,7 @@ from vez.cli.waiting import Teller
 from vez.engines.base import Kind
 from vez.errors import LockTimeout, Misuse, OwnershipLost
 from vez.supervise.child import Child, refuse_elsewhere
-from vez.supervise.nested import Outer, refuse_outer, with_mine
+from vez.supervise.nested import refuse_outer, with_mine
 
 EXIT_BUSY = 75
 _MARGIN = 1.0
@@ -58,8 +59,8 @@ def run(
     """Run COMMAND while holding the lock NAME: wait for the lock, run the command, release the lock.
 
     The command gets VEZ_LOCK and VEZ_TOKEN in its environment, standard input, and every signal sent to `vez run`.
-    The exit code is that of the command. If the lock is lost (by `vez break`, or because its files are gone), the
-    command's process group gets TERM, then KILL, and the exit code is 76.
+    The exit code is that of the command. If the lock is lost (by `vez break`, because its files are gone, or
+    because its lease could not be renewed), the command's process group gets TERM, then KILL, and the exit code is 76.
 
         vez run nightly -- ./backup.sh --full
     """
@@ -92,10 +93,10 @@ def run(
     async def inside() -> int:
         async with aio.connect(engine_url(url)) as client:
             if not no_wait:
-                refuse_outer(client.engine, kind, name, limit or 1)
+                await refuse_outer(client.engine, kind, name, limit or 1)
 
-            def held(token: int, lifeline: int | None) -> str:
-                return with_mine(Outer(client.url, kind, name, token, lifeline))
+            def held(token: int | None) -> str:
+                return with_mine(client.url, kind, name, token)
 
             return await _run(lambda: made(client), Child(command, kill_after, held), teller, again=leader)
 
@@ -121,16 +122,25 @@ async def _run(made: Callable[[], aio.Lock], child: Child, teller: Teller, *, ag
             teller.granted(grant.token)
             code = await child.run(grant, lost=grant.wait_lost())
         finally:
-            await grant.release()
+            with suppress(OwnershipLost):  # told below
+                await grant.release()
         if code is not None:
             teller.ended(code)
+            if grant.lost:
+                raise _lost(grant, "before the command ended")
             return code
         teller.lost(grant.token)
         if not again:
-            raise OwnershipLost(
-                f"{lock.name!r} (token {grant.token}) was lost, and the command was ended",
-                hint=f"see why: vez status {lock.name}",
-            )
+            raise _lost(grant, "and the command was ended")
+
+
+def _lost(grant: aio.Grant, what: str) -> OwnershipLost:
+    told = f"{grant.name!r} (token {grant.token}) was lost, {what}"
+    try:
+        grant.check()
+    except OwnershipLost as error:
+        told += error.message.partition(" is no longer held")[2]  # why
+    return OwnershipLost(told, hint=f"see more: vez status {grant.name}", definite=False)
 
 
 async def _granted(lock: aio.Lock, teller: Teller) -> aio.Grant:

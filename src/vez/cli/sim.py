@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -10,24 +11,28 @@ from rich.markup import escape
 
 from vez import draw
 from vez.cli.app import settle
-from vez.cli.effect import refuse_for_sim, refuse_two_outputs
-from vez.cli.given import OutputFile
+from vez.cli.effect import refuse_for_sim, refuse_two_outputs, say_drift_without_effect
+from vez.cli.given import OutputFile, given
 from vez.cli.names import complete_algorithm
+from vez.cli.numbers import Number
 from vez.cli.options import ASSIGNMENT, CRASH, CUT, DELAY, DRIFT, EDGES, ELECT, IDS, PARTITION, PAUSE, SUSPECT, WANT
 from vez.cli.output import console, counted, diagram_format, print_diagram, print_json, print_report, write_file
 from vez.cli.progress import Line
 from vez.cli.sim_scenario import SWEEP_DELAY, build_scenario
-from vez.cli.sim_sweep import run_sweep
+from vez.cli.sim_sweep import run_sweep, shrunk_json
 from vez.cli.sim_without import run_without
-from vez.core.assumptions import Assumption
+from vez.core.assumptions import Assumption, Property
 from vez.core.process import Process
 from vez.core.topology import TOPOLOGIES
+from vez.errors import ProtocolBug
 from vez.sim import Progress, simulate
 from vez.sim.delays import US
 from vez.sim.limits import SLICE
 from vez.sim.scenario import DETECTORS, Expect, Scenario, beside, dumps
-from vez.study import load_algorithm, shrink
+from vez.study.load import load_algorithm
 from vez.study.report import Report, report_run, unmet_expectations
+from vez.study.report import report as judged
+from vez.study.shortest import Shortest, shortest
 
 
 class SimCommand(click.Command):
@@ -49,9 +54,7 @@ class SimCommand(click.Command):
     "--scenario", type=click.Path(path_type=Path), help="Read a scenario file (TOML); the other options change it."
 )
 @click.option("--seed", type=int, metavar="N", help="Decides everything random.  [default: 0]")
-@click.option(
-    "--until", type=click.FloatRange(0), metavar="MS", help="Stop at this virtual time, in ms.  [default: 1000]"
-)
+@click.option("--until", type=Number(0), metavar="MS", help="Stop at this virtual time, in ms.  [default: 1000]")
 @click.option(
     "--delay",
     type=DELAY,
@@ -60,11 +63,9 @@ class SimCommand(click.Command):
 @click.option(
     "--fifo/--no-fifo", default=None, help="Deliver in order, or in any order.  [default: as the algorithm assumes]"
 )
-@click.option("--loss", type=click.FloatRange(0, 1), metavar="P", help="Chance that a message is lost.")
-@click.option("--duplicate", type=click.FloatRange(0, 1), metavar="P", help="Chance that a message arrives twice.")
-@click.option(
-    "--reorder", type=click.FloatRange(0, 1), metavar="P", help="Chance that later messages overtake a message."
-)
+@click.option("--loss", type=Number(0, 1), metavar="P", help="Chance that a message is lost.")
+@click.option("--duplicate", type=Number(0, 1), metavar="P", help="Chance that a message arrives twice.")
+@click.option("--reorder", type=Number(0, 1), metavar="P", help="Chance that later messages overtake a message.")
 @click.option("--requests", type=click.IntRange(0), metavar="N", help="Mutex: requests of each process.  [default: 2]")
 @click.option("--think", type=DELAY, help="Mutex: time before each request.  [default: uniform(0, 20)]")
 @click.option("--inside", type=DELAY, help="Mutex: time in the critical section.  [default: uniform(1, 3)]")
@@ -82,7 +83,8 @@ class SimCommand(click.Command):
     "--crash",
     type=CRASH,
     multiple=True,
-    help="3@7: process 3 crashes at 7 ms; 3@7..15: and recovers; 3@7..15:amnesia: without memory.",
+    help="3@7: process 3 crashes at 7 ms; 3@7..15: and recovers; 3@7..15:amnesia: without memory; 3@7:after=2: inside "
+    "a handler, after 2 actions.",
 )
 @click.option("--pause", type=PAUSE, multiple=True, help="2@5+10: process 2 is paused at 5 ms for 10 ms.")
 @click.option(
@@ -106,6 +108,12 @@ class SimCommand(click.Command):
 @click.option("--pauses", type=click.IntRange(0), metavar="N", help="Number of random pauses.")
 @click.option("--partitions", type=click.IntRange(0), metavar="N", help="Number of random partitions.")
 @click.option(
+    "--within",
+    type=Number(0),
+    metavar="MS",
+    help="Random faults begin within this time, in ms.  [default: while the run without them is active]",
+)
+@click.option(
     "--runs",
     type=click.IntRange(1),
     metavar="N",
@@ -127,7 +135,7 @@ class SimCommand(click.Command):
 @click.option("--diagram", type=click.Choice(sorted(draw.FORMATS)), help="Draw the run.")
 @click.option("-o", "--output", type=OutputFile(), help="Write the picture to this file: .txt, .mmd, .svg or .html.")
 @click.option("--trace", "trace_file", type=OutputFile(), help="Write the trace of the run, which `vez show` reads.")
-@click.option("--debug", is_flag=True, help="Run every handler twice and refuse those that are not deterministic.")
+@click.option("--debug", is_flag=True, help="Run every handler again and refuse those that are not deterministic.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
 def sim(context: click.Context, /, **options: Any) -> int:
@@ -156,8 +164,13 @@ def sim(context: click.Context, /, **options: Any) -> int:
         return run_sweep(scenario, options, typed, lambda failing, broken: _shrink(failing, broken, options))
     kind = diagram_format(options["diagram"], options["output"])
     refuse_two_outputs(options, kind)
-    report = _run(scenario, algorithm, debug=options["debug"])
+    try:
+        report = _run(scenario, algorithm, debug=options["debug"])
+    except ProtocolBug as error:
+        return _show_exception(scenario, error, kind, options)
     interrupted = report.trace.header.end == "interrupted"
+    if given("drift") and not interrupted:
+        say_drift_without_effect(scenario, report.trace)
     missed = [] if interrupted else unmet_expectations(scenario.expect, report)
     if interrupted:
         code = settle(broken=report.breaks_promise, interrupted=True)
@@ -172,6 +185,22 @@ def sim(context: click.Context, /, **options: Any) -> int:
     if options["shrink_to"] and not interrupted:
         shrunk = _shrink(scenario, broken or next((verdict.name for verdict in report.broken), None), options)
     _show(report, kind, options, missed, shrunk)
+    return code
+
+
+def _show_exception(scenario: Scenario, error: ProtocolBug, kind: str | None, options: dict[str, Any]) -> int:
+    """Show the run up to an exception of a handler. Raise it again unless the scenario expects it."""
+    expected = Property.NO_EXCEPTIONS in scenario.expect.broken
+    if error.trace is None or not (expected or kind or options["trace_file"]):
+        raise error
+    found = judged(error.trace)
+    missed = unmet_expectations(scenario.expect, found)
+    code = settle(broken=bool(missed)) if expected else 0
+    if options["trace_file"]:
+        write_file(options["trace_file"], found.trace.to_bytes())
+    _show(found, kind, options, missed, None)
+    if not expected:
+        raise error
     return code
 
 
@@ -194,15 +223,18 @@ def _run(scenario: Scenario, algorithm: type[Process], *, debug: bool) -> Report
         return report_run(run)
 
 
-def _show(report: Report, kind: str | None, options: dict[str, Any], missed: list[str], shrunk: Path | None) -> None:
+def _show(
+    report: Report, kind: str | None, options: dict[str, Any], missed: list[str], shrunk: Shortest | None
+) -> None:
     output: Path | None = options["output"]
     if kind:
         print_diagram(report, kind, output)
     if options["as_json"]:
         found = report.to_json()
-        files = {"diagram": output, "trace": options["trace_file"], "shrunk": shrunk}
+        files = {"diagram": output, "trace": options["trace_file"], "shrunk": shrunk and options["shrink_to"]}
         found["files"] = {name: str(path) for name, path in files.items() if path}
         found["unexpected"] = missed
+        found["shrunk"] = shrunk_json(shrunk)
         print_json(found)
         return
     if kind and kind != "text" and output is None:
@@ -211,19 +243,23 @@ def _show(report: Report, kind: str | None, options: dict[str, Any], missed: lis
     out = console()
     for line in missed:
         out.print(f"[bold red]not as expected:[/] {escape(line)}")
-    for path in (output, options["trace_file"], shrunk):
+    for path in (output, options["trace_file"], shrunk and options["shrink_to"]):
         if path:
             click.echo(f"wrote {path}")
+    if shrunk:
+        out.print(escape(shrunk.words))
 
 
-def _shrink(scenario: Scenario, broken: str | None, options: dict[str, Any]) -> Path | None:
+def _shrink(scenario: Scenario, broken: str | None, options: dict[str, Any]) -> Shortest | None:
     """Write the broken run, made short. Nothing is written when nothing is broken."""
     if broken is None:
         click.echo("vez: nothing is broken, so there is nothing to shrink", err=True)
         return None
     path: Path = options["shrink_to"]
-    short = shrink(scenario, load_algorithm(scenario.algorithm), broken)
+    with Line() as line:
+        line.show(f"{escape(scenario.algorithm)}: shrinking")
+        short = shortest(scenario, load_algorithm(scenario.algorithm), broken)
     comment = f"A short run in which {broken} is broken, from seed {scenario.seed}. See it:"
-    comment += f"\n    vez sim --scenario {path.name} --diagram text"
-    write_file(path, dumps(beside(short, path), comment))
-    return path
+    comment += f"\n    vez sim --scenario {path.name} --diagram text\n{textwrap.fill(short.words, 100)}"
+    write_file(path, dumps(beside(short.scenario, path), comment))
+    return short

@@ -32,6 +32,8 @@ def build_scenario(options: dict[str, Any]) -> Scenario:
     for field, names in (("network", _NETWORK), ("nemesis", _NEMESIS)):
         given = {name: options[name] for name in names if options[name] is not None}
         changes[field] = msgspec.structs.replace(getattr(scenario, field), **given)
+    if options["within"] is not None:
+        changes["nemesis"] = msgspec.structs.replace(changes["nemesis"], within_ms=options["within"])
     if options["runs"] and changes["network"].delay is None:
         changes["network"] = msgspec.structs.replace(changes["network"], delay=SWEEP_DELAY)
     if options["detector"]:

@@ -18,8 +18,9 @@ from vez.errors import Misuse
 from vez.sim.delays import parse_delay
 from vez.sim.scenario import DEFAULT_DELAY, Expect, Scenario
 from vez.sim.setup import DEFAULT_N
-from vez.study import load_algorithm, sweep
-from vez.study.sweep import Sweep
+from vez.study.load import load_algorithm
+from vez.study.shortest import Shortest
+from vez.study.sweep import Sweep, sweep
 
 _DROPPED = {"--runs": 1, "--jobs": 1, "--seed": 1, "--delay": 1, "--shrink": 1, "--json": 0}
 """The options of a sweep that its single runs do not take, with the number of their values."""
@@ -29,7 +30,7 @@ def run_sweep(
     scenario: Scenario,
     options: dict[str, Any],
     typed: list[str],
-    shrink_run: Callable[[Scenario, str | None], Path | None],
+    shrink_run: Callable[[Scenario, str | None], Shortest | None],
 ) -> int:
     """Sweep, report, and give the exit code."""
     for name in ("diagram", "output", "trace_file"):
@@ -51,9 +52,9 @@ def run_sweep(
         failing = scenario if first is None or first.seed is None else scenario.but(seed=first.seed)
         shrunk = shrink_run(failing, first.name if first else None)
     if options["as_json"]:
-        print_json(_json(result, shrunk))
+        print_json(_json(result, shrunk, options["shrink_to"]))
     else:
-        _print(result, typed, shrunk)
+        _print(result, typed, shrunk, options["shrink_to"])
     if result.interrupted:
         click.echo(f"vez: interrupted after {result.runs:,} of {counted(result.asked, 'run')}", err=True)
     return code
@@ -70,7 +71,12 @@ def _settled(result: Sweep) -> int:
     )
 
 
-def _json(result: Sweep, shrunk: Path | None) -> dict[str, Any]:
+def shrunk_json(shrunk: Shortest | None) -> dict[str, Any] | None:
+    """Whether a shrunk run is minimal, and why that is known or not."""
+    return None if shrunk is None else {"minimal": shrunk.minimal, "evidence": shrunk.words}
+
+
+def _json(result: Sweep, shrunk: Shortest | None, path: Path | None) -> dict[str, Any]:
     scenario = result.scenario
     found: dict[str, Any] = {
         "algorithm": scenario.algorithm,
@@ -78,6 +84,7 @@ def _json(result: Sweep, shrunk: Path | None) -> dict[str, Any]:
         "seed": scenario.seed,
         "runs": result.runs,
         "asked": result.asked,
+        "seeds": result.seeds,
         "interrupted": result.interrupted,
         "delay": str(scenario.network.delay),
         "events": result.events,
@@ -101,7 +108,8 @@ def _json(result: Sweep, shrunk: Path | None) -> dict[str, Any]:
             }
             for tally in result.tallies
         },
-        "files": {"shrunk": str(shrunk)} if shrunk else {},
+        "files": {"shrunk": str(path)} if shrunk else {},
+        "shrunk": shrunk_json(shrunk),
         "unexpected": _unexpected(result),
     }
     if load_algorithm(scenario.algorithm).role == "election":
@@ -117,10 +125,10 @@ def _unexpected(result: Sweep) -> list[str]:
     return [f"seed {seed}: {line}" for line in words]
 
 
-def _print(result: Sweep, typed: list[str], shrunk: Path | None) -> None:
+def _print(result: Sweep, typed: list[str], shrunk: Shortest | None, path: Path | None) -> None:
     out, scenario = console(), result.scenario
-    last = scenario.seed + result.asked - 1
-    seeds = f"seeds {scenario.seed} to {last}" if result.asked > 1 else f"seed {last}"
+    rows = ", ".join(f"{first} to {last}" if last > first else f"{first}" for first, last in result.seeds)
+    seeds = f"{'seeds' if result.runs > 1 else 'seed'} {rows}"
     some = f"[yellow]{result.runs:,} of[/] " if result.interrupted else ""
     out.print(
         f"[bold]{escape(scenario.algorithm)}[/]  {some}{counted(result.asked, 'run')}, {seeds}, "
@@ -143,8 +151,9 @@ def _print(result: Sweep, typed: list[str], shrunk: Path | None) -> None:
         if not shrunk:
             out.print("make short: the same sweep with --shrink FILE.toml")
     if shrunk:
-        path = escape(shlex.quote(str(shrunk)))
-        out.print(f"made short: vez sim --scenario {path} --diagram text", soft_wrap=True)
+        again = f"vez sim --scenario {shlex.quote(str(path))} --diagram text"
+        out.print(f"made short: {escape(again)}", soft_wrap=True)
+        out.print(escape(shrunk.words))
 
 
 def _again(typed: list[str], delay: str, seed: int) -> str:

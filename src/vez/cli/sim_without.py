@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,14 @@ from vez.cli.app import settle
 from vez.cli.effect import refuse_two_outputs
 from vez.cli.given import option
 from vez.cli.output import console, counted, diagram_format, print_diagram, print_json, write_file
+from vez.cli.sim_sweep import shrunk_json
 from vez.core.assumptions import Assumption
 from vez.errors import Misuse
-from vez.sim.scenario import Scenario, beside, dumps
-from vez.study import load_algorithm
+from vez.sim.scenario import beside, dumps
+from vez.study.load import load_algorithm
 from vez.study.report import run_and_report
 from vez.study.search import Break
+from vez.study.shortest import Shortest
 from vez.study.switches import SEEDS, shortest_break
 
 _TAKEN = {
@@ -66,40 +69,43 @@ def run_without(options: dict[str, Any]) -> int:
             seeds, interrupted = done, True
     found, short = pair or (None, None)
     code = settle(broken=found is not None, interrupted=interrupted)
-    _show(options, seeds, found, short.but(algorithm=options["algorithm"]) if short else None, kind)
+    _show(options, seeds, found, short, kind)
     if interrupted:
         click.echo(f"vez: interrupted after {counted(seeds, 'seed')}", err=True)
     return code
 
 
-def _show(options: dict[str, Any], seeds: int, found: Break | None, short: Scenario | None, kind: str | None) -> None:
+def _show(options: dict[str, Any], seeds: int, found: Break | None, short: Shortest | None, kind: str | None) -> None:
     files = {"shrunk": options["shrink_to"], "diagram": options["output"], "trace": options["trace_file"]}
     if found is None or short is None:
         files = {}
     else:
-        report = run_and_report(short, load_algorithm(short.algorithm))
+        scenario = short.scenario.but(algorithm=options["algorithm"])
+        report = run_and_report(scenario, load_algorithm(scenario.algorithm))
         if kind or not (options["as_json"] or options["output"]):
             print_diagram(report, kind or "text", options["output"])
         if options["trace_file"]:
             write_file(options["trace_file"], report.trace.to_bytes())
         if options["shrink_to"]:
-            comment = f"{short.algorithm} without {options['without']}: {found.property} is broken."
-            write_file(options["shrink_to"], dumps(beside(short, options["shrink_to"]), comment))
+            comment = f"{scenario.algorithm} without {options['without']}: {found.property} is broken."
+            comment += f"\n{textwrap.fill(short.words, 100)}"
+            write_file(options["shrink_to"], dumps(beside(scenario, options["shrink_to"]), comment))
     if options["as_json"]:
         print_json(_json(options, seeds, found, short, {name: str(path) for name, path in files.items() if path}))
     elif kind in (None, "text") or options["output"]:
-        _print(options, seeds, found, [path for path in files.values() if path])
+        _print(options, seeds, found, short, [path for path in files.values() if path])
 
 
-def _print(options: dict[str, Any], seeds: int, found: Break | None, files: list[Path]) -> None:
+def _print(options: dict[str, Any], seeds: int, found: Break | None, short: Shortest | None, files: list[Path]) -> None:
     out, name = console(), f"[bold]{escape(options['algorithm'])}[/] without {options['without']}"
     meaning = Assumption(options["without"]).meaning
-    if found is None:
+    if found is None or short is None:
         out.print(f"{name} ({meaning}): [green]no guarantee broken in {seeds:,} seeds[/]; that is no proof")
         return
     tried = f"seed {found.seed}, the {_ordinal(found.tried)} tried"
     out.print(f"{name} ({meaning}): [bold red]{found.property} broken[/] ({tried})")
     out.print(f"there: {escape(found.evidence)}")
+    out.print(escape(short.words))
     for path in files:
         click.echo(f"wrote {path}")
 
@@ -110,7 +116,7 @@ def _ordinal(number: int) -> str:
 
 
 def _json(
-    options: dict[str, Any], seeds: int, found: Break | None, short: Scenario | None, files: dict[str, str]
+    options: dict[str, Any], seeds: int, found: Break | None, short: Shortest | None, files: dict[str, str]
 ) -> dict[str, Any]:
     return {
         "algorithm": options["algorithm"],
@@ -119,6 +125,11 @@ def _json(
         "broken": found.property if found else None,
         "seed": found.seed if found else None,
         "evidence": found.evidence if found else "",
-        "scenario": msgspec.to_builtins(short, str_keys=True) if short else None,
+        "scenario": _scenario_json(options, short) if short else None,
+        "shrunk": shrunk_json(short),
         "files": files,
     }
+
+
+def _scenario_json(options: dict[str, Any], short: Shortest) -> Any:
+    return msgspec.to_builtins(short.scenario.but(algorithm=options["algorithm"]), str_keys=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,14 @@ from vez.cli.engine import engine_url
 from vez.cli.given import not_together, only_with
 from vez.cli.numbers import Number
 from vez.cli.output import console
+from vez.cli.progress import progress
 from vez.cli.table_files import markdown_table, table_option, write_table
-from vez.cli.tables import Column, fitted
+from vez.cli.tables import MANY, Column, fitted
 from vez.cli.waiting import duration
 from vez.engines.base import Contestant, Inspection, Kind
 from vez.engines.names import check_name
+from vez.engines.urls import without_password
+from vez.engines.wording import elsewhere
 from vez.errors import CorruptState, EngineUnavailable, Misuse
 from vez.turns.client import Client, connect
 
@@ -55,7 +59,7 @@ def status(
         check_name(name)
     with connect(engine_url(url)) as client:
         if not watch:
-            found = look(client, name, everything=everything)
+            found = look(client, name, everything=everything, shown=True)
             if output is not None:
                 write_table(
                     output,
@@ -83,19 +87,20 @@ class Damaged(msgspec.Struct, frozen=True):
     damaged: str
 
 
-def look(client: Client, name: str | None, *, everything: bool) -> list[Inspection | Damaged]:
-    """What is known of the names asked for."""
+def look(client: Client, name: str | None, *, everything: bool, shown: bool = False) -> list[Inspection | Damaged]:
+    """What is known of the names asked for. `shown` shows how far it is, if there are many."""
     found: list[Inspection | Damaged] = []
-    for kind in KINDS:
-        for known in client.locks(kind=kind):
-            if name is None or known == name:
-                try:
-                    seen = client.inspect(known, kind)
-                except (CorruptState, EngineUnavailable, Misuse) as error:  # one of them must not hide the others
-                    found.append(Damaged(known, kind, str(error)))
-                    continue
-                if everything or name is not None or seen.holders or seen.queue:
-                    found.append(seen)
+    known = [(kind, one) for kind in KINDS for one in client.locks(kind=kind) if name is None or one == name]
+    with progress("looking", len(known)) if shown and len(known) > MANY else nullcontext(str) as step:
+        for kind, one in known:
+            step()
+            try:
+                seen = client.inspect(one, kind)
+            except (CorruptState, EngineUnavailable, Misuse) as error:  # one of them must not hide the others
+                found.append(Damaged(one, kind, str(error)))
+                continue
+            if everything or name is not None or seen.holders or seen.queue:
+                found.append(seen)
     return found
 
 
@@ -105,7 +110,7 @@ def _print(out: Console, client: Client, found: list[Inspection | Damaged], name
 
 
 def _value(client: Client, found: list[Inspection | Damaged]) -> dict[str, Any]:
-    return {"url": client.url, "names": found}
+    return {"url": without_password(client.url), "names": found}
 
 
 def _json(client: Client, found: list[Inspection | Damaged]) -> str:
@@ -141,7 +146,7 @@ def _standing(who: Contestant, word: str) -> str:
 
 
 def _title(client: Client) -> str:
-    return f"[italic]{escape(client.url)}[/]"
+    return f"[italic]{escape(without_password(client.url))}[/]"
 
 
 def table(found: list[Inspection | Damaged], name: str | None, width: int) -> Group:
@@ -179,7 +184,8 @@ def _rows(seen: Inspection) -> list[list[str]]:
 
 
 def _row(who: Contestant, word: str) -> list[str]:
-    return ["", "", escape(f"{who.label} (process {who.pid})"), str(who.token), ago(who.since), word]
+    shown = f"{who.label} (process {who.pid}{elsewhere(who)})" if who.pid else who.label
+    return ["", "", escape(shown), str(who.token), ago(who.since) if who.since else "", word]
 
 
 def ago(at: float) -> str:

@@ -20,6 +20,9 @@ from rich.text import Text
 PROSE, PROSE_LEAST = 30, 24
 """A column whose widest line is longer than PROSE is prose, and gets at least PROSE_LEAST: less is tiring to read."""
 
+MANY = 100
+"""Rows above which a table without rules is put together here: rich takes half a second for a thousand."""
+
 
 class Column(msgspec.Struct, frozen=True):
     """One column: its title, how it is aligned, the style of its cells."""
@@ -54,6 +57,8 @@ def fitted(
     words = [_widest(_words(texts)) for texts in cells]
     room = _room(width, len(columns), ruled)
     if sum(natural) <= room:
+        if len(rows) > MANY and not ruled and not any("\n" in text for texts in cells for text in texts):
+            return Group(*heading, _lines(columns, rows, natural))
         return Group(*heading, _table(columns, rows, natural, ruled))
     figures = [_widest(_words([column.title]) + texts[1:]) for column, texts in zip(columns, cells, strict=True)]
     if split and (groups := _groups(figures, width, ruled)):
@@ -66,7 +71,8 @@ def fitted(
 
 def _texts(column: Column, rows: Rows, place: int) -> list[str]:
     """The title and all cells of a column, without markup."""
-    return [column.title, *(Text.from_markup(row[place]).plain for row in rows)]
+    cells = (row[place] for row in rows)
+    return [column.title, *(Text.from_markup(cell).plain if "[" in cell or "\\" in cell else cell for cell in cells)]
 
 
 def _words(texts: list[str]) -> list[str]:
@@ -126,6 +132,20 @@ def _table(columns: Sequence[Column], rows: Rows, widths: list[int], ruled: bool
     for row in rows:
         table.add_row(*row)
     return table
+
+
+def _lines(columns: Sequence[Column], rows: Rows, widths: list[int]) -> Text:
+    """What `_table` prints without rules, for cells of one line each."""
+    found = [[Text(column.title, style="dim") for column in columns]] if any(one.title for one in columns) else []
+    found += [[Text.from_markup(cell, style=of.style) for of, cell in zip(columns, row, strict=True)] for row in rows]
+    text = Text(no_wrap=True, end="")
+    for cells in found:
+        for column, width, cell in zip(columns, widths, cells, strict=True):
+            room = " " * (width - cell.cell_len)
+            text.append(room if column.right else "").append_text(cell).append("  " if column.right else f"{room}  ")
+        text.right_crop(2)
+        text.append("\n")
+    return text
 
 
 def _blocks(columns: Sequence[Column], rows: Rows) -> list[RenderableType]:

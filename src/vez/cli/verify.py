@@ -7,19 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from vez.algorithms import ALGORITHMS, find
+from vez.algorithms import ALGORITHMS
 from vez.cli.app import settle
 from vez.cli.given import OutputFile
 from vez.cli.output import console, counted, json_text, print_json, write_file
 from vez.cli.progress import Line
 from vez.cli.tables import Column, print_table
+from vez.models.recipes import RECIPES
+from vez.study.load import load_algorithm
 
 if TYPE_CHECKING:
     from vez.study.verify.kept import Kept
     from vez.study.verify.matrix import Row
     from vez.study.verify.run import At, Question
 
-MAX_STATES = 3_000_000
+MAX_STATES = 3_100_000
 """For each world; the whole catalogue then takes some minutes."""
 
 
@@ -45,7 +47,7 @@ def verify_command(
     algorithms: tuple[str, ...], max_states: int, jobs: int | None, resume: Path | None, output: Path | None,
     as_json: bool,
 ) -> int:  # fmt: skip
-    """Check ALGORITHMS (default: all) with a few processes, under each kind of fault.
+    """Check ALGORITHMS (default: all, and the recipes) with a few processes, under each kind of fault.
 
     The exit code depends only on faults that the algorithm's assumptions allow; algorithms that are wrong on purpose
     do not count. Ctrl-C prints the rows that are finished; with --resume, the same command continues from there.
@@ -56,7 +58,7 @@ def verify_command(
       vez verify ricart-agrawala bully
       vez verify --resume rows.jsonl -o verdicts.md
     """
-    chosen = {name: find(name) for name in algorithms} or dict(ALGORITHMS)
+    chosen = {name: load_algorithm(name) for name in algorithms} or ALGORITHMS | RECIPES
     from vez.study.verify.page import markdown  # here, so that --help needs no NumPy
     from vez.study.verify.run import questions
 

@@ -11,6 +11,7 @@ import time
 import click
 
 from vez.engines.base import Place
+from vez.engines.wording import who_is
 from vez.errors import LockTimeout
 
 
@@ -44,9 +45,9 @@ class Teller:
         """Position, who holds, and how long it may take."""
         parts = [f"waiting for {self.name}: {place.position} before us"]
         if place.holder is not None:
-            inside = max(0.0, time.time() - place.holder.since)
+            inside = f" for {duration(max(0.0, time.time() - place.holder.since))}" if place.holder.since else ""
             gone = ", ended, but what it started keeps the turn," if place.holder.ended else ""
-            parts.append(f"process {place.holder.pid} ({place.holder.label}){gone} inside for {duration(inside)}")
+            parts.append(f"{who_is(place.holder)}{gone} inside{inside}")
         if place.estimated_seconds is not None:
             parts.append(f"about {duration(place.estimated_seconds)} to go")
         return ", ".join(parts)

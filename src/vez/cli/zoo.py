@@ -14,6 +14,7 @@ from rich.syntax import Syntax
 from vez.cli.given import OutputFile
 from vez.cli.names import complete_zoo
 from vez.cli.output import SUFFIXES, console, print_diagram, print_json
+from vez.cli.sim_sweep import shrunk_json
 from vez.cli.table_files import TABLE_SUFFIXES, markdown_table, write_table
 from vez.cli.tables import Column, print_table
 from vez.errors import Misuse
@@ -55,7 +56,7 @@ def zoo(name: str | None, answer: bool, output: Path | None, as_json: bool) -> N
         if as_json:
             print_json(_json(shown, answer))
         else:
-            _print(shown, answer, drawn=output is not None)
+            print_exhibit(shown, answer, drawn=output is not None)
         return
     if output is not None:
         write_table(
@@ -94,7 +95,8 @@ def _json(shown: Exhibit, answer: bool) -> dict[str, Any]:
         "seed": shown.found.seed,
         "seeds_tried": shown.found.tried,
         "evidence": _verdict(shown),
-        "scenario": msgspec.to_builtins(shown.scenario, str_keys=True),
+        "scenario": msgspec.to_builtins(shown.short.scenario, str_keys=True),
+        "shrunk": shrunk_json(shown.short),
         "trace": [msgspec.to_builtins(event) for event in shown.report.trace],
     }
     return found | ({"source": source(shown.specimen)} if answer else {})
@@ -125,12 +127,14 @@ def _print_list(out: Console, answer: bool) -> None:
     out.print("\nvez zoo NAME shows a run that fails; --answer says why.")
 
 
-def _print(shown: Exhibit, answer: bool, *, drawn: bool) -> None:
+def print_exhibit(shown: Exhibit, answer: bool, *, drawn: bool) -> None:
+    """Print the run of a specimen, and the answer if asked for."""
     specimen, out = shown.specimen, console()
     out.print(f"[bold]{specimen.name}[/]  meant to be {specimen.honest.name}. {escape(specimen.teaches)}\n")
     if not drawn:
         print_diagram(shown.report, "text", None)
     out.print(f"This run was found with seed {shown.found.seed} of zoo:{specimen.name} and then made short.")
+    out.print(escape(shown.short.words))
     if not answer:
         out.print(f"What is wrong?\n  vez zoo {specimen.name} --answer", soft_wrap=True)
         return

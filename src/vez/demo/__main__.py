@@ -1,4 +1,4 @@
-"""`python -m vez.demo`: real processes take turns, then three runs of the simulator; less than a minute."""
+"""`python -m vez.demo`: real workers take turns, three runs of the simulator, and a real cluster; under a minute."""
 
 from __future__ import annotations
 

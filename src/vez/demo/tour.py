@@ -1,24 +1,32 @@
-"""Second half of the demo: three runs of the simulator, judged and drawn.
+"""Second half of the demo: three runs of the simulator and one of real processes, judged and drawn.
 
 It calls the same functions as the commands that it prints, and writes pictures to open in a browser.
 """
 
 from __future__ import annotations
 
+import asyncio
 import sys
+import tempfile
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 from rich.console import Console
+from rich.live import Live
 from rich.markup import escape
 
 from vez import draw
+from vez.cli.cluster_view import ClusterView
 from vez.cli.output import console, write_file
 from vez.cli.tables import Column, print_table
+from vez.cluster.cluster import Cluster
+from vez.core.trace import Trace
 from vez.properties import Status
-from vez.sim.scenario import Crash, Elect, Pause, Scenario, Want
-from vez.study import load_algorithm
-from vez.study.report import Report, run_and_report
+from vez.sim.scenario import Crash, Detector, Elect, Pause, Scenario, Want
+from vez.sim.setup import Setup
+from vez.study.load import load_algorithm
+from vez.study.report import Report, report, run_and_report
 
 FOLDER = Path("demo-out")
 NEXT = (  # purpose, command
@@ -29,6 +37,15 @@ NEXT = (  # purpose, command
         "vez sim token-ring --runs 1000 --crashes 1 --shrink lost.toml",
     ),
 )
+REAL = Scenario(
+    algorithm="bully",
+    n=4,
+    elect=(Elect(process=4),),
+    crash=(Crash(process=4, at_ms=20),),
+    detector=Detector(kind="heartbeat"),
+)
+REAL_SCALE = 40.0
+"""Times of the real run in times of the algorithm: a message may take 40 ms, and the run takes a few seconds."""
 STOPS = [
     (
         "Everybody asks everybody",
@@ -71,13 +88,14 @@ def main(started: float) -> int:
     for number, (title, story, command, scenario) in enumerate(STOPS, 1):
         out.print(f"[bold]{number}. {title}[/]\n\n{story}\n")
         out.print(f"[dim]$ {command}[/]", soft_wrap=True)  # to copy: not broken, nothing around it
-        report = run_and_report(scenario, load_algorithm(scenario.algorithm))
-        sys.stdout.write(draw.text(report.trace, report.verdicts, width=out.width, color=_colour(out)) + "\n")
+        judged = run_and_report(scenario, load_algorithm(scenario.algorithm))
+        sys.stdout.write(draw.text(judged.trace, judged.verdicts, width=out.width, color=_colour(out)) + "\n")
         sys.stdout.flush()
-        _print_verdicts(report)
+        _print_verdicts(judged)
         path = FOLDER / f"{number}-{scenario.algorithm}.html"
-        write_file(path, draw.html(report.trace, report.verdicts))
-        found.append((path, report))
+        write_file(path, draw.html(judged.trace, judged.verdicts))
+        found.append((path, judged))
+    found.append(_real(out, len(STOPS) + 1))
     out.print("[bold]The same runs to play, pause and step through[/] (open in a browser, no network needed):")
     for path, _ in found:
         out.print(f"    {path}", soft_wrap=True)
@@ -86,7 +104,37 @@ def main(started: float) -> int:
         out.print(f"  {purpose}:")
         out.print(f"    .venv/bin/{command}", soft_wrap=True)
     out.print(f"\n[dim]{time.monotonic() - started:.1f} s[/]")
-    return 0 if _as_told([report for _, report in found]) else 1
+    return 0 if _as_told([judged for _, judged in found]) else 1
+
+
+def _real(out: Console, number: int) -> tuple[Path, Report]:
+    """The last stop: the run before it once more, by real processes."""
+    out.print(f"[bold]{number}. The leader dies, and this time it is real[/]\n")
+    out.print(
+        "The same file, now four operating-system processes that talk over sockets. Number 4 gets SIGKILL. What they "
+        "wrote down is merged, judged and drawn by the same code.\n"
+    )
+    out.print(f"[dim]$ vez cluster -n 4 --algorithm bully --elect 4@0 --crash 4@20 --time-scale {REAL_SCALE:g}[/]",
+              soft_wrap=True)  # fmt: skip
+    setup = Setup(REAL, load_algorithm(REAL.algorithm))
+    view, errors = ClusterView(), Console(stderr=True)
+    watched = Live(console=errors, transient=True, auto_refresh=False) if errors.is_terminal else nullcontext()
+    with tempfile.TemporaryDirectory(prefix="vez-demo-") as folder, watched as live:
+
+        def watch(running: Cluster) -> None:
+            if live is not None:
+                live.update(view.table(running, None), refresh=True)
+
+        async def run() -> Trace:
+            return await Cluster(setup, Path(folder), time_scale=REAL_SCALE, watch=watch).run(seconds=30)
+
+        found = report(asyncio.run(run()))
+    sys.stdout.write(draw.text(found.trace, found.verdicts, width=out.width, color=_colour(out)) + "\n")
+    sys.stdout.flush()
+    _print_verdicts(found)
+    path = FOLDER / f"{number}-{REAL.algorithm}-real.html"
+    write_file(path, draw.html(found.trace, found.verdicts))
+    return path, found
 
 
 def _colour(out: Console) -> bool:
@@ -108,10 +156,11 @@ def _print_verdicts(report: Report) -> None:
 
 
 def _as_told(reports: list[Report]) -> bool:
-    first, second, third = reports
+    first, second, third, real = reports
     return (
         not first.broken
         and [verdict.name for verdict in second.broken] == ["exclusion"]
         and third.leader == 3
         and not any(verdict.promised for verdict in third.broken)
+        and real.leader == 3
     )

@@ -1,0 +1,98 @@
+"""`vez doctor`: look at a real engine, measure it, and say what the contract gives there and what not."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+import click
+import msgspec
+from rich.markup import escape
+
+from vez.cli.output import console, print_json
+from vez.cli.tables import Column, print_table
+from vez.engines import provider
+from vez.engines.promises import Finding, rows
+from vez.engines.urls import which_url, without_password
+from vez.errors import Misuse
+from vez.turns.client import Client, connect
+
+MOST_SECONDS = 10.0
+"""Longest time for measuring: a doctor who takes longer is a load test."""
+STYLES = {"fine": "green", "note": "yellow", "problem": "bold red"}
+
+
+@click.command(short_help="Look at a real engine.")
+@click.argument("url", required=False)
+@click.option("--pairs", type=click.IntRange(1, 1000), default=20, show_default=True, metavar="N",
+              help="Acquire and release a lock of its own so often, to measure.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def doctor(url: str | None, pairs: int, as_json: bool) -> int:
+    """Connect to the engine at URL, look at what it runs on, and measure how long a turn takes.
+
+    Then it says what the contract gives there and what it does not, with advice. URL is by default VEZ_URL, or the
+    files of this machine. The exit code is 1 if something is wrong.
+    """
+    text = which_url(url)
+    scheme = text.partition(":")[0]
+    found = provider(scheme) if ":" in text else None
+    if found is None:
+        raise Misuse(f"{text!r} is not an engine URL", hint="`vez engines` lists what there is")
+    with connect(text) as client:
+        examine: Callable[[str], list[Finding]] | None = getattr(found, "examine", None)
+        findings = [*(examine(text) if examine is not None else []), _measure(client, pairs)]
+        traits = client.engine.traits
+    problem = any(one.level == "problem" for one in findings)
+    value: dict[str, Any] = {
+        "url": without_password(text),
+        "findings": msgspec.to_builtins(findings),
+        "gives": [{"what": what, "here": here} for what, here in rows(traits)],
+        "does_not_give": list(traits.notes),
+        "problem": problem,
+    }
+    if as_json:
+        print_json(value)
+    else:
+        _print(value)
+    return int(problem)
+
+
+def _measure(client: Client, pairs: int) -> Finding:
+    """Acquire and release a name that nobody else uses."""
+    lock = client.lock(f"vez-doctor/{os.getpid()}-{os.urandom(4).hex()}", timeout=MOST_SECONDS)
+    taken: list[float] = []
+    end = time.monotonic() + MOST_SECONDS
+    while len(taken) < pairs and time.monotonic() < end:
+        begin = time.monotonic()
+        with lock:
+            pass
+        taken.append((time.monotonic() - begin) * 1000)
+    client.prune(lock.name)  # it leaves nothing behind
+    taken.sort()
+    middle, slowest = taken[len(taken) // 2], taken[-1]
+    return Finding(
+        "acquire and release, alone", f"median {middle:.2f} ms, slowest {slowest:.2f} ms, of {len(taken)} pairs"
+    )
+
+
+def _print(value: dict[str, Any]) -> None:
+    out = console()
+    out.print(f"[bold]{escape(value['url'])}[/]", soft_wrap=True)
+    lines = [
+        [f"[{STYLES[one['level']]}]{one['level']}[/]", escape(one["what"]), _advised(one)] for one in value["findings"]
+    ]
+    print_table(out, [Column("", style="dim"), Column("looked at"), Column("found")], lines)
+    out.print("[bold]What the contract gives here[/]")
+    print_table(
+        out, [Column(style="dim"), Column()], [[r["what"], escape(r["here"])] for r in value["gives"]], ruled=False
+    )
+    if value["does_not_give"]:
+        out.print("[bold]Know[/]")
+        for note in value["does_not_give"]:
+            out.print(f"- {escape(note)}")
+
+
+def _advised(one: dict[str, Any]) -> str:
+    return escape(one["found"]) + (f"\n[dim]{escape(one['advice'])}[/]" if one["advice"] else "")

@@ -1,0 +1,227 @@
+"""A program of threads on real threads: its lines as they are printed, what became of its claim, and its picture."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.markup import escape
+
+from vez.cli.app import settle
+from vez.cli.language import in_words, language
+from vez.cli.output import SUFFIXES, console, print_json, write_file
+from vez.cli.programs import load_program
+from vez.cli.tables import Column, print_table
+from vez.errors import VezError
+from vez.sim.blame import blame_function
+from vez.threads import Program
+from vez.threads.deadlock import wait_for_lines
+from vez.threads.programs import LESSONS
+from vez.threads.real import Outcome, run
+from vez.threads.recording import Recorder, Recording
+from vez.words.threads import threads_words
+
+Settings = Mapping[str, Any]
+
+
+class Lines:
+    """Prints the lines of threads as they come; of many, the first ones and the last."""
+
+    MOST, LAST = 400, 10
+
+    def __init__(self, *, silent: bool, everything: bool) -> None:
+        self.silent, self.everything = silent, everything
+        self.count = 0
+        self.last: list[str] = []
+
+    def __call__(self, thread: str, line: str) -> None:
+        self.count += 1
+        if self.silent:
+            return
+        if self.everything or self.count <= self.MOST:
+            click.echo(f"{thread}: {line}")
+        else:
+            self.last = [*self.last[-self.LAST + 1 :], f"{thread}: {line}"]
+
+    def finish(self) -> None:
+        """Print the last lines, if some were left out."""
+        hidden = self.count - self.MOST - len(self.last)
+        if self.last and hidden > 0:
+            click.echo(f"… {hidden:,} lines more (--all prints them)")
+        for line in self.last:
+            click.echo(line)
+
+
+def run_program(name: str, settings: dict[str, Any], options: dict[str, Any]) -> int:
+    """Run a program once, or its settings side by side; print, draw, and say by the exit code how it went."""
+    lesson = LESSONS.get(name)
+    if lesson is not None and lesson.compared and not settings:
+        return _compare(name, lesson.compared, options)
+    program, outcome = _run(name, {**(lesson.real if lesson else {}), **settings}, options)
+    kept = outcome.finished and as_claimed(program, outcome)
+    code = settle(broken=not kept)
+    verdict = _verdict(program, outcome, kept)
+    if options["as_json"]:
+        print_json({"program": name, "kept": kept, **_plain(outcome), **_of_ring(name, outcome)})
+    else:
+        _print(name, program, outcome, kept, verdict)
+    if options["output"]:
+        draw_recordings(
+            options["output"], name, [("", outcome.recording)], verdict, broken=not kept, quiet=options["as_json"]
+        )
+    return code
+
+
+def _run(name: str, settings: Settings, options: dict[str, Any], *, silent: bool = False) -> tuple[Program, Outcome]:
+    program = load_program(name, dict(settings))
+    lines = Lines(silent=silent or options["as_json"], everything=options["all_lines"])
+    lesson = LESSONS.get(name)
+    patience = options["patience"] or (lesson.patience_s if lesson else 60.0)
+    recorder = Recorder(lines, deeds=options["output"] is not None)
+    outcome = run(program, switch_us=options["switch"], patience_s=patience, scale=options["sleep"], recorder=recorder)
+    lines.finish()
+    if isinstance(outcome.failure, VezError):  # a mistake of the program, said as the checker says it
+        raise outcome.failure
+    if outcome.failure is not None:
+        body = next(iter(program.threads.values()))
+        raise blame_function(outcome.failure, body, "on a real thread") from outcome.failure
+    return program, outcome
+
+
+def as_claimed(program: Program, outcome: Outcome) -> bool:
+    """True if the claim of the program holds at the end of the run."""
+    try:
+        return program.at_end is None or bool(program.at_end(outcome.memory))
+    except (Exception, SystemExit) as error:
+        raise blame_function(error, program.at_end, "in at_end") from error
+
+
+def _verdict(program: Program, outcome: Outcome, kept: bool) -> str:
+    """The end of a run in a sentence."""
+    if outcome.deadlock:
+        stuck = ", ".join(outcome.deadlock)
+        return in_words(
+            f"deadlock: {stuck} can never go on; ended after {outcome.seconds:.3f} s",
+            f"deadlock: nenhuma continuação possível para {stuck}; encerrado após {outcome.seconds:.3f} s",
+        )
+    if not outcome.finished:
+        blocked, after = ", ".join(outcome.blocked), f"{outcome.seconds:.1f} s"
+        return in_words(
+            f"no end: {blocked} still ran after {after}, and had to be stopped",
+            f"sem fim: após {after} foi preciso encerrar {blocked}",
+        )
+    claim = program.claim if program.at_end is not None else in_words("every thread ended", "todo thread terminou")
+    values = "".join(f"; {name} = {value}" for name, value in outcome.variables.items())
+    word = in_words("as claimed", "como afirmado") if kept else in_words("not as claimed", "não como afirmado")
+    return f"{word}: {claim}{values}; {outcome.seconds:.3f} s"
+
+
+def _print(name: str, program: Program, outcome: Outcome, kept: bool, verdict: str) -> None:
+    out = console()
+    word, _, rest = verdict.partition(":")
+    out.print(f"[{'green' if kept else 'bold red'}]{word}:[/]{escape(rest)}")
+    for line in wait_for_lines(outcome.deadlock) if outcome.deadlock else ():
+        out.print(f"    {escape(threads_words(line, language()))}")
+    if not outcome.finished:
+        out.print(f"{in_words('see why', 'veja por quê')}: vez check threads:{escape(name)}", soft_wrap=True)
+    elif kept:
+        out.print(
+            in_words(
+                "one run tells little: vez check tries every interleaving",
+                "uma execução diz pouco: vez check tenta todo entrelaçamento",
+            )
+        )
+
+
+def _compare(name: str, variants: tuple[Settings, ...], options: dict[str, Any]) -> int:
+    """Run the variants one after the other: time that passed, and time that processors worked."""
+    rows: list[dict[str, Any]] = []
+    runs: list[tuple[str, Outcome]] = []
+    kept = True
+    for settings in variants:
+        words = ", ".join(f"{key}={_word(value)}" for key, value in settings.items())
+        program, outcome = _run(name, settings, options, silent=True)
+        good = outcome.finished and as_claimed(program, outcome)
+        kept = kept and good
+        runs.append((words, outcome))
+        cpu = sum(outcome.cpu_s.values())
+        rows.append({"settings": dict(settings), "kept": good, "seconds": round(outcome.seconds, 6),
+                     "cpu_s": round(cpu, 6), "cpu_by_thread_s": outcome.cpu_s})  # fmt: skip
+    code = settle(broken=not kept)
+    if options["as_json"]:
+        print_json({"program": name, "runs": rows})
+    else:
+        columns = [Column("settings"), Column("verdict"), Column("time", right=True), Column("CPU time", right=True)]
+        cells = [
+            (words, "[green]as claimed[/]" if row["kept"] else "[red]not as claimed[/]", f"{row['seconds']:.3f} s",
+             f"{row['cpu_s'] * 1000:.1f} ms")
+            for (words, _), row in zip(runs, rows, strict=True)
+        ]  # fmt: skip
+        print_table(console(), columns, cells)
+        console().print(escape(LESSONS[name].teaches))
+    if options["output"]:
+        verdict = LESSONS[name].teaches
+        recordings = [(words, outcome.recording) for words, outcome in runs]
+        draw_recordings(options["output"], name, recordings, verdict, broken=not kept, quiet=options["as_json"])
+    return code
+
+
+def draw_recordings(
+    path: Path,
+    name: str,
+    runs: Sequence[tuple[str, Recording | None]],
+    verdict: str,
+    *,
+    quiet: bool,
+    broken: bool = False,
+) -> None:
+    """Draw the lanes of the threads; of several runs, each lane says of which."""
+    from vez.draw.timeline import FORMATS, Bar, Timeline  # only for those who want a picture
+
+    lanes: list[str] = []
+    bars: list[Bar] = []
+    left_out, end = 0, 1
+    for words, recording in runs:
+        if recording is None:
+            continue
+        before = f"{words}: " if words else ""
+        lanes += [before + thread for thread in recording.threads]
+        left_out, end = left_out + recording.left_out, max(end, recording.end_us)
+        bars += [
+            Bar(before + deed.thread, deed.kind, deed.start_us, deed.end_us, deed.words) for deed in recording.deeds
+        ]
+    notes = (f"{left_out:,} steps were not recorded",) if left_out else ()
+    drawn = Timeline(f"threads: {name}", tuple(lanes), tuple(bars), end, verdict, broken, notes)
+    write_file(path, FORMATS[SUFFIXES[path.suffix.lower()]](drawn))
+    if not quiet:
+        console().print(f"wrote {path}", soft_wrap=True)
+
+
+def _word(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _plain(outcome: Outcome) -> dict[str, Any]:
+    return {
+        "variables": outcome.variables,
+        "seconds": round(outcome.seconds, 6),
+        "finished": outcome.finished,
+        "blocked": outcome.blocked,
+        "deadlock": {who: {"waits_for": what, "held_by": held} for who, (what, held) in outcome.deadlock.items()},
+        "output": [{"thread": thread, "line": line} for thread, line in _output(outcome)],
+    }
+
+
+def _output(outcome: Outcome) -> tuple[tuple[str, str], ...]:
+    return outcome.recording.output if outcome.recording is not None else ()
+
+
+def _of_ring(name: str, outcome: Outcome) -> dict[str, Any]:
+    """The message at first and at last, and how often it was passed on."""
+    if name != "ring":
+        return {}
+    hops = [line for _, line in _output(outcome) if not line.startswith("result: ")]
+    return {"sent": hops[0] if hops else "", "received": hops[-1] if hops else "", "hops": len(hops)}

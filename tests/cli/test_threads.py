@@ -1,0 +1,193 @@
+"""`vez threads`, as a user meets it: lines of threads, verdicts, measured tables, pictures."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from vez.cli.app import run
+from vez.cli.threads_measured import EXHIBITS
+from vez.cli.threads_run import Lines
+from vez.threads.programs import LESSONS
+
+
+def told(capsys: pytest.CaptureFixture[str], line: str) -> tuple[int, str]:
+    code = run(line.split())
+    return code, capsys.readouterr().out
+
+
+def test_the_list_says_what_each_teaches(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out = told(capsys, "threads --json")
+    assert code == 0
+    found = json.loads(out)
+    teaches = {name: lesson.teaches for name, lesson in LESSONS.items()}
+    teaches |= {name: exhibit.teaches for name, exhibit in EXHIBITS.items()}
+    assert {name: entry["teaches"] for name, entry in found.items()} == teaches
+    assert found["ring"]["settings"] == ["--set threads=30", "--set letters=80", "--set seed=0"]
+
+
+def test_lines_are_printed_with_the_name_of_their_thread(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out = told(capsys, "threads printed-counter --threads 2 --rounds 3 --set lock=true --set inside=true")
+    assert code == 0
+    lines = out.splitlines()
+    assert [line.partition(": ")[2] for line in lines if "inside: " in line] == [f"inside: {n}" for n in range(1, 7)]
+    assert {line.partition(":")[0] for line in lines[:12]} == {"T1", "T2"}
+    assert lines[-2].startswith("as claimed: the numbers printed inside are 1 to 6, in order; counter = 6")
+
+
+def test_of_many_lines_the_first_and_the_last_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out = told(capsys, "threads mslunch")
+    assert code == 0
+    assert f"… {2000 - Lines.MOST - Lines.LAST:,} lines more (--all prints them)" in out
+    assert len(out.splitlines()) == Lines.MOST + Lines.LAST + 3
+    _, out = told(capsys, "threads mslunch --all")
+    assert len(out.splitlines()) == 2000 + 2
+
+
+def test_a_deadlock_is_named_and_ended(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    picture = tmp_path / "deadlock.svg"
+    code, out = told(capsys, f"threads two-locks --switch 1 --rounds 1000000 -o {picture}")
+    assert code == 1
+    assert "deadlock: T1, T2 can never go on; ended after" in out
+    assert "a cycle: T1 → lock1 → T2 → lock2 → T1" in out
+    drawn = picture.read_text(encoding="utf-8")
+    assert "T1: is blocked lock1" in drawn
+    assert "T1: holds a lock lock2" in drawn
+
+
+def test_a_deadlock_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out = told(capsys, "threads reentrant --json")
+    assert code == 1
+    found = json.loads(out)
+    assert found["kept"] is False
+    (holder,) = {edge["held_by"] for edge in found["deadlock"].values()}
+    assert found["deadlock"][holder] == {"waits_for": "lock", "held_by": holder}
+
+
+@pytest.mark.parametrize("suffix", ["svg", "html", "txt"])
+def test_a_run_is_drawn_with_a_lane_for_each_thread(
+    suffix: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    picture = tmp_path / f"ring.{suffix}"
+    code, out = told(capsys, f"threads ring --threads 4 --letters 5 --sleep 0 -o {picture}")
+    assert code == 0
+    assert f"wrote {picture}" in out
+    drawn = picture.read_text(encoding="utf-8")
+    assert all(f"T{number}" in drawn for number in range(1, 5))
+
+
+def test_settings_side_by_side_are_measured(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    picture = tmp_path / "busy.svg"
+    code, out = told(capsys, f"threads busy-wait --sleep 0.01 --json -o {picture}")
+    assert code == 0
+    runs = json.loads(out)["runs"]
+    assert [one["settings"] for one in runs] == [{"busy": True}, {"busy": False}]
+    assert all(set(one["cpu_by_thread_s"]) == {"waiter", "setter"} for one in runs)
+    assert "busy=true: waiter" in picture.read_text(encoding="utf-8")
+    code, out = told(capsys, "threads thread-pool --sleep 0.01 --set workers=3")
+    assert "as claimed: 2 tasks are done" in out
+
+
+def test_counter_with_a_picture_is_one_run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    code, out = told(capsys, f"threads counter --threads 2 --rounds 5 --lock step -o {tmp_path / 'counter.txt'}")
+    assert code == 0
+    assert "as claimed: counter is 10; counter = 10" in out
+
+
+@pytest.mark.parametrize("columns", [40, 60, 100])
+def test_the_list_fits_the_terminal(
+    columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    _, out = told(capsys, "threads")
+    assert max(map(len, out.splitlines())) <= columns
+
+
+def test_scheduled_runs_are_listed_and_drawn(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    picture = tmp_path / "scheduled.svg"
+    code, out = told(capsys, f"threads scheduled --sleep 0.001 -o {picture}")
+    assert code == 0
+    rows = [line.split() for line in out.splitlines() if line.strip().startswith("fixed")]
+    assert [row[2:9] for row in rows[2:4]] == [
+        ["3", "11", "s", "18", "s", "20", "s"],
+        ["4", "16", "s", "20", "s", "22", "s"],
+    ]
+    assert "planned start" in picture.read_text(encoding="utf-8")
+    code, out = told(capsys, "threads scheduled --sleep 0.001 --json")
+    assert json.loads(out)["expected"]["fixed delay"][1] == {"planned_s": 8.0, "start_s": 8.0, "end_s": 20.0}
+
+
+def test_false_sharing_is_measured_in_four_cases(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out = told(capsys, "threads false-sharing --rounds 2 --json")
+    assert code == 0
+    cases = json.loads(out)["cases"]
+    assert [case["lost"] for case in cases[:2]] == [0, 0]
+    assert cases[3]["case"] == "one word, one processor"
+    code, out = told(capsys, "threads false-sharing --rounds 2")
+    assert "two words, one cache line, two processors" in out
+
+
+def test_nobody_who_reads_on_is_no_failure_of_the_program() -> None:
+    command = [sys.executable, "-m", "vez", "threads", "hello", "--threads", "500", "--all"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        error = process.stderr.read()
+    assert (process.returncode, error) == (0, "")
+
+
+MISTAKES = """
+from vez.threads import Lock, Program, read, release
+
+def program(body):
+    return Program({"a": 0, "l": Lock()}, {"T1": body})
+
+def back():
+    def body():
+        yield release("l")
+    return program(body)
+
+def unknown():
+    def body():
+        yield read("zz")
+    return program(body)
+
+def number():
+    def body():
+        yield 5
+    return program(body)
+
+def nothing():
+    return program(lambda: 3)
+
+def nobody():
+    return Program({"a": 0}, {})
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("back", "T1 gives 'l' back without holding it"),
+        ("unknown", "T1 uses 'zz', which is not shared"),
+        ("number", "T1 yields 5"),
+        ("nothing", "the body of thread T1 returns 3 and yields nothing"),
+        ("nobody", "a program needs at least one thread"),
+    ],
+)
+def test_a_mistake_is_said_alike_on_real_threads_and_by_the_checker(
+    name: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mistakes.py"
+    file.write_text(MISTAKES)
+    told = []
+    for line in (["threads", f"{file}:{name}"], ["check", f"threads:{file}:{name}"]):
+        assert run(line) in (64, 65)
+        told.append(capsys.readouterr().err.splitlines()[0])
+    assert told == [f"vez: {words}"] * 2
