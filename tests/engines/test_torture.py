@@ -45,6 +45,21 @@ def test_a_short_campaign_on_files(tmp_path: Path, seed: int) -> None:
     assert {event.process for event in outcome.trace.events} == set(range(1, 6))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_a_campaign_of_few_entries_leaves_no_fault_out(tmp_path: Path, seed: int) -> None:
+    plan = Plan(
+        url=f"file://{tmp_path}/turns",
+        workers=3,
+        seconds=20,
+        entries=10,
+        seed=seed,
+        faults=("kill", "pause", "interrupt"),
+    )
+    outcome = Campaign(plan).run()
+    assert min(outcome.faults[kind] for kind in plan.faults) >= 1
+
+
 @pytest.mark.serial
 def test_the_command_prints_verdicts_and_saves_a_trace_that_show_reads(tmp_path: Path) -> None:
     saved = tmp_path / "run.jsonl"

@@ -33,7 +33,7 @@ _AROUND_US = 20_000
 @click.option("--seconds", type=Number(0.1, 86400), default=5.0, show_default=True, metavar="S",
               help="How long faults are injected.")  # fmt: skip
 @click.option("--entries", type=click.IntRange(10, 1_000_000), default=3000, show_default=True, metavar="N",
-              help="Stop early, after N entries.")  # fmt: skip
+              help="Stop early, after N entries and each fault once.")  # fmt: skip
 @click.option("--seed", type=int, default=0, show_default=True, metavar="N", help="Decides every fault.")
 @click.option("--faults", default=",".join(USUAL), show_default=True, metavar="LIST",
               help="Kinds of faults, separated by commas; 'all' for all of them, '' for none.")  # fmt: skip

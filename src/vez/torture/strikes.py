@@ -41,6 +41,10 @@ class Strikes:
         self.faults: list[Fault] = []
         self.breaks: list[Broken] = []
         self.pruned = 0
+        self.rounds = 0
+        """How often every kind of fault has had its turn."""
+        self._deck: list[str] = []
+        """Kinds of faults that are still to come in this round."""
         self._calm_until = 0.0
         """With leases no worker is killed before this time: the others still wait for the last one's."""
         self._undo: dict[tuple[str, int], tuple[float, Undo]] = {}
@@ -52,12 +56,16 @@ class Strikes:
 
     def one(self) -> None:
         """One fault of a kind, to a worker, both drawn by the seed. Workers fork and change containers by
-        themselves."""
+        themselves. Every kind has its turn before one comes again, so that a short campaign leaves none out."""
         self.undo(time.monotonic())
-        kinds = [kind for kind in self.crew.faults if kind in self._do]
-        if not kinds:
+        if not self._deck:
+            self._deck = [kind for kind in self.crew.faults if kind in self._do]
+            self.chance.shuffle(self._deck)
+        if not self._deck:
+            self.rounds += 1  # nothing to do: the workers do it all
             return
-        kind = self.chance.choice(kinds)
+        kind = self._deck.pop()
+        self.rounds += not self._deck
         if kind == "kill" and self.crew.lease_seconds:
             if time.monotonic() < self._calm_until:
                 return
@@ -65,7 +73,10 @@ class Strikes:
         self.faults.append(Fault(time.monotonic_ns(), 0, BEGIN))
         if kind == "kill" and self.chance.random() < _AIMED and any(self._kill_holder() for _ in range(_ATTEMPTS)):
             return
-        self._do[kind](self.chance.randint(1, self.plan.workers))
+        workers = list(range(1, self.plan.workers + 1))
+        if kind in ("pause", "interrupt"):  # nothing to one who is paused
+            workers = [worker for worker in workers if ("pause", worker) not in self._undo] or workers
+        self._do[kind](self.chance.choice(workers))
 
     def undo(self, now: float) -> None:
         """End the faults whose time is over."""
