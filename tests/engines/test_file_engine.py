@@ -205,6 +205,36 @@ except vez.CorruptState:
     assert done.stdout == "lost\nreported\n"
 
 
+def test_a_file_that_grows_beside_a_look_is_not_taken_for_truncated(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other threads enlarge and map the file between the question how long it is and the answer."""
+    with vez.connect(f"file://{home}") as client, vez.connect(f"file://{home}") as other:
+        grant = client.lock("x").acquire()
+        assert len(other.inspect("x").holders) == 1
+        waiting = [
+            threading.Thread(target=lambda: other.lock("x").acquire().release()) for _ in range(layout.FIRST_CAPACITY)
+        ]
+        seek = os.lseek
+
+        def grow_then_answer(handle: int, position: int, whence: int) -> int:
+            size = seek(handle, position, whence)
+            monkeypatch.undo()
+            for thread in waiting:
+                thread.start()
+            eventually(lambda: len(client.inspect("x").queue) == len(waiting), "all waiting")
+            assert file_of(home).stat().st_size > size
+            return size
+
+        monkeypatch.setattr(os, "lseek", grow_then_answer)
+        try:
+            assert len(other.inspect("x").queue) == len(waiting)
+        finally:
+            grant.release()
+            for thread in waiting:
+                thread.join(60)
+
+
 def test_more_waiters_than_slots_make_the_file_grow(home: Path) -> None:
     count = layout.FIRST_CAPACITY * 2 + 5
     with vez.connect(f"file://{home}") as client, vez.connect(f"file://{home}") as other:

@@ -154,6 +154,12 @@ class MappedFile:
                 handles.close_handle(self.pool.pop())
 
     def _remap(self, handle: int) -> None:
+        """Map the file as large as it says it is. One thread at a time: one that saw fewer slots must not put its
+        smaller map in place of the larger one of another thread."""
+        with handles.gate:
+            self._map_all(handle)
+
+    def _map_all(self, handle: int) -> None:
         capacity = int.from_bytes(os.pread(handle, 4, CAPACITY_AT), "little")
         if not FIRST_CAPACITY <= capacity <= MAX_CAPACITY:
             raise damaged(self.where, f"it claims {capacity} slots")
@@ -189,8 +195,9 @@ class MappedFile:
 
     def refuse_truncated(self, handle: int) -> None:
         """Call before touching the map outside the doorway: reading behind the file's end is SIGBUS."""
+        mapped = self.size  # first: another thread may map a file that grows meanwhile, and files only grow
         size = os.lseek(handle, 0, os.SEEK_END)
-        if size < self.size:
+        if size < mapped:
             raise damaged(self.where, f"it was truncated to {size} bytes while in use")
 
     def elsewhere(self) -> str | None:

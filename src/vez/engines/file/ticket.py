@@ -119,8 +119,8 @@ class Ticket:
         self.state = state  # with no call since the line above: either the slot is ours and we know it, or neither
 
     def sound(self) -> bool:
-        """True if the map can be touched."""
-        return lseek(self.handle, 0, SEEK_END) >= self.file.size
+        """True if the map can be touched. The size of the map is read first: another thread may map a larger file."""
+        return self.file.size <= lseek(self.handle, 0, SEEK_END)
 
     def why_lost(self) -> str | None:
         """Reason of the loss, or None while held. Never blocks."""
@@ -152,7 +152,7 @@ class Ticket:
             state, handle, offset, file = self.state, self.handle, self.offset, self.file
             if state == FREE:
                 return
-            sound, stay = lseek(handle, 0, SEEK_END) >= file.size, 0.0
+            sound, stay = file.size <= lseek(handle, 0, SEEK_END), 0.0
             if state == HELD:
                 if sound:
                     stay = time() - file.reals[offset // 8 + GRANTED_WORD]
