@@ -13,6 +13,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 PLAIN := $(VENV)/.plain
+# Tests start some thousand Python processes; where this is set, each of them would compile the package again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help setup hooks demo test coverage test-pythons check bench torture crosscheck campaign regenerate clean
