@@ -27,6 +27,8 @@ CHUNK = 1 << 16
 WAITING = 64
 """Chunks of a connection that wait in one direction; then the sender is not read, as with a full TCP window."""
 PATIENCE = 30.0
+STEPS = 5
+"""Steps of the event loop in which a callback of asyncio's has led to whatever it leads to."""
 
 T = TypeVar("T")
 
@@ -157,10 +159,14 @@ class Route:
             self.address = self._server.sockets[0].getsockname()[:2]
 
     async def stop(self) -> None:
-        """Close everything."""
+        """Close everything. A connection that was accepted just before has its task some steps later."""
         self._server.close()
-        links = self._break()
-        await asyncio.gather(*(link.ended.wait() for link in links))
+        for _ in range(STEPS):
+            await asyncio.sleep(0)
+        while links := self._break():
+            await asyncio.gather(*(link.ended.wait() for link in links))
+        for _ in range(STEPS):  # transports that were aborted are closed in a later step
+            await asyncio.sleep(0)
 
     def _break(self) -> list[_Link]:
         links = list(self._links)
