@@ -1,6 +1,7 @@
 # make demo   a tour in the terminal      make test    everything, as CI runs it
 # make check  lint, types, architecture   make bench   speed and memory, as ratios in one run
 # make hooks  run the checks on each commit
+# make test-long  the tests that take more than ten seconds each: large state spaces, the longest pages, the sdist
 # make coverage  how much of the package the quicker tests run, with a floor
 # make test-pythons  the quick tests on every other Python that is found
 # make crosscheck  thousands of random protocols: the checker beside a naive explorer (COUNT FIRST CROSSCHECK_SECONDS)
@@ -17,7 +18,7 @@ PLAIN := $(VENV)/.plain
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup hooks demo test coverage test-pythons check bench torture crosscheck campaign regenerate clean
+.PHONY: help setup hooks demo test test-long coverage test-pythons check bench torture crosscheck campaign regenerate clean
 
 help:
 	@sed -n 's/^# make /make /p' Makefile
@@ -50,9 +51,12 @@ test: check
 	@sh tools/install-servers
 	@sh tools/run-tests $(BIN)/python
 
+test-long: setup
+	@sh tools/run-tests $(BIN)/python long
+
 # Tracing makes the simulator and the checker about three times slower, so this is not part of make test.
 coverage: setup
-	$(BIN)/python -m pytest -n 2 -m "not slow and not serial and not browser" --cov
+	$(BIN)/python -m pytest -n 2 -m "not slow and not serial and not long and not browser" --cov
 
 test-pythons: setup
 	@$(BIN)/python -m tools.pythons

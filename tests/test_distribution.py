@@ -133,6 +133,7 @@ def test_the_sdist_holds_what_is_tracked(distributions: dict[str, Path]) -> None
     assert held - tracked == {"PKG-INFO"}
 
 
+@pytest.mark.long
 def test_tests_run_from_the_sdist(distributions: dict[str, Path], tmp_path: Path) -> None:
     with tarfile.open(distributions["sdist"]) as archive:
         archive.extractall(tmp_path, filter="data")

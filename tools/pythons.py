@@ -31,7 +31,7 @@ QUICK = (
     "tests/threads",
 )
 """Tests of what depends on the interpreter: introspection, locks of threads, tasks and processes, runs, pictures."""
-MARKERS = "not slow and not browser and not serial"
+MARKERS = "not slow and not long and not browser and not serial"
 TELL = """
 import sys, sysconfig
 print("%d.%d" % sys.version_info[:2] + "t" * bool(sysconfig.get_config_var("Py_GIL_DISABLED")))

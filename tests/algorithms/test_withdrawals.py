@@ -122,7 +122,7 @@ PROMISED = {"exclusion", "deadlock_freedom", "starvation_freedom"}
         *((name, 2, 2, ()) for name in RETRACTING),
         *((name, 3, 1, (1, 1, 2)) for name in RETRACTING),
         ("token-ring", 3, 2, ()),
-        pytest.param("lamport", 3, 1, (), marks=pytest.mark.slow),  # 5 million states, about a minute
+        pytest.param("lamport", 3, 1, (), marks=pytest.mark.long),  # 5 million states
     ],
 )
 def test_an_override_keeps_the_promises_in_every_run(name: str, n: int, requests: int, wants: tuple[int, ...]) -> None:

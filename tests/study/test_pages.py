@@ -27,8 +27,12 @@ def test_every_page_belongs_to_an_algorithm() -> None:
     assert {path.stem for path in FOLDER.glob("*.md")} == {*ALGORITHMS, "index"}
 
 
+LONG = ("elected-coordinator", "majority")
+"""Their shortest runs are looked for among many."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ALGORITHMS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.long] * (name in LONG)) for name in ALGORITHMS])
 def test_the_page_is_up_to_date(name: str) -> None:
     assert stored(name) == pages.page(find(name)), AGAIN
 

@@ -22,7 +22,7 @@ def checked(*, losses: int = 0, pauses: int = 0, first: bool = False, **paramete
 
 @pytest.mark.parametrize(
     ("options", "states"),
-    [({}, 79_901), ({"lease_seconds": 4}, 204_755), pytest.param({"losses": 1}, 1_255_761, marks=pytest.mark.slow)],
+    [({}, 79_901), ({"lease_seconds": 4}, 204_755), pytest.param({"losses": 1}, 1_255_761, marks=pytest.mark.long)],
     ids=["", "a short lease", "a loss"],
 )
 def test_two_never_lead_at_once(options: dict[str, Any], states: int) -> None:
