@@ -98,6 +98,21 @@ def test_a_scenario_of_the_simulator_is_played_by_real_processes(
     assert run(["validate", str(path)]) == 0
 
 
+def test_a_folder_that_is_kept_is_judged_as_the_run_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [tmp_path / name for name in ("run.jsonl", "again.jsonl")]
+    options = ["-n", "3", "--algorithm", "bully", "--elect", "1@0", "--crash", "3@20", "--pause", "1@40+5"]
+    code = run([*QUICK, *options, "--keep", str(tmp_path / "kept"), "--trace", str(paths[0])])
+    found = report(capsys)
+    assert run(["show", str(tmp_path / "kept"), "--json", "--trace", str(paths[1])]) == code
+    assert report(capsys) == found
+    first, again = map(load, paths)
+    assert first.events == again.events
+    assert (first.header.end, first.header.ended_at) == (again.header.end, again.header.ended_at)
+    (tmp_path / "kept" / "run.json").write_text("{}")
+    assert run(["show", str(tmp_path / "kept")]) == 65
+    assert "run.json is damaged" in capsys.readouterr().err
+
+
 def test_a_folder_with_an_earlier_run_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The nodes would recover from what the earlier ones stored, and both runs would be merged into one trace."""
     folder = tmp_path / "kept"

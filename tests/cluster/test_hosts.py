@@ -19,7 +19,7 @@ from vez.core.process import Process
 from vez.core.trace import AnyEvent, Delivered, Elected, Entered, Header, Left, Sent, Started, Trace
 from vez.core.trace_file import decode
 from vez.errors import BadData
-from vez.node.journal import FORMAT, Head, Journal, Received
+from vez.node.journal import FORMAT, Ended, Head, Journal, Received
 from vez.properties import Status, judge
 from vez.sim import Scenario, simulate
 from vez.sim.scenario import Pause, Want
@@ -128,7 +128,7 @@ def written(folder: Path, algorithm: str) -> Path:
     folder.mkdir(exist_ok=True)
     for life in lives_of(scenario, load_algorithm(algorithm), [5, 5, 9]):
         journal = Journal(folder / f"{life.head.node}-x.jsonl", life.head)
-        journal.write(life.events)
+        journal.write([*life.events, Ended(life.events[-1].at, life.head.node)])
         journal.close()
     return folder
 

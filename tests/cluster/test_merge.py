@@ -27,7 +27,7 @@ from vez.core.trace import (
 )
 from vez.core.trace_file import decode
 from vez.errors import BadData, MissingFile
-from vez.node.journal import FORMAT, Head, Journal, Received
+from vez.node.journal import FORMAT, Ended, Head, Journal, Received
 
 
 def head(node: int, incarnation: str = "a", **changes: object) -> Head:
@@ -80,6 +80,25 @@ def test_messages_are_numbered_over_all_lives_of_their_sender() -> None:
 def test_a_crash_that_nobody_reported_is_after_the_last_event_of_the_life() -> None:
     lives = [life(1, Started(0, 1)), life(2, Started(0, 2)), life(1, Recovered(9, 1), incarnation="b")]
     assert Crashed(0, 1) in merge(lives).events
+
+
+def test_a_life_that_did_not_stop_in_order_ends_with_a_crash(tmp_path: Path) -> None:
+    for me in (1, 2):
+        journal = Journal(tmp_path / f"{me}-a.jsonl", head(me))
+        journal.write([Started(5, me), sent(6, me, 1, 3 - me), *([Ended(9, me)] if me == 1 else [])])
+        journal.close()
+    events = merge(read_lives(tmp_path)).events
+    assert [event for event in events if isinstance(event, Crashed)] == [Crashed(1, 2)]
+    assert [event for event in events if isinstance(event, Lost)] == [Lost(1, 2, 1, "crash"), Lost(2, 1, 1, "crash")]
+    loads(events)
+
+
+def test_a_journal_of_format_1_does_not_say_whether_its_node_stopped(tmp_path: Path) -> None:
+    for me in (1, 2):
+        journal = Journal(tmp_path / f"{me}-a.jsonl", head(me, vez_journal=1))
+        journal.write([Started(5, me)])
+        journal.close()
+    assert merge(read_lives(tmp_path)).events == [Started(0, 1), Started(0, 2)]
 
 
 def test_what_was_handled_but_not_acknowledged_is_not_lost() -> None:

@@ -102,6 +102,29 @@ def test_the_death_of_the_leader_is_noticed_and_another_is_elected(tmp_path: Pat
                 leader = one.until(lambda line: "status" in line)["status"]["leader"]
 
 
+def test_a_node_that_was_killed_by_hand_is_not_judged_as_alive(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    journal = tmp_path / "journal"
+    with nodes(tmp_path, "bully", 2) as made:
+        options = ("--time-scale", "100", "--detector", "none", "--trace", str(journal))
+        one, two = (made.start(me, *options) for me in (1, 2))
+        one.event("linked")
+        two.event("linked")
+        one.do("elect")
+        for node in (one, two):
+            node.until(lambda line: line.get("leader") == 2)
+        two.kill()
+        one.do("suspect 2", "elect")
+        one.until(lambda line: line.get("leader") == 1)
+        one.do("stop")
+        one.close()
+    run(["show", str(journal), "--json"])
+    properties = json.loads(capsys.readouterr().out)["properties"]
+    assert properties["uniqueness"]["status"] == "holds in runs"
+    assert run(["validate", str(journal)]) == 0
+
+
 def test_the_control_socket_takes_the_same_commands(tmp_path: Path) -> None:
     with nodes(tmp_path, "token-ring", 2) as made:
         control = tmp_path / "control"

@@ -37,12 +37,13 @@ def merged(folder: Path, given: str | None) -> Trace:
     """The trace of the journals in a folder. `given` is the algorithm, where the journals name a file."""
     from vez.cluster.assemble import assemble, scenario_of  # here: most traces are files
     from vez.cluster.journals import read_lives
+    from vez.cluster.kept import read_kept
     from vez.sim.setup import Setup
 
     lives = read_lives(folder)
     scenario = scenario_of(lives)
     algorithm = algorithm_of(scenario.algorithm, None if is_known(scenario.algorithm) else given, folder)
-    return assemble(lives, Setup(scenario, algorithm))
+    return assemble(lives, Setup(scenario, algorithm), kept=read_kept(folder))
 
 
 def is_known(name: str) -> bool:

@@ -1,6 +1,7 @@
 """Clusters: several nodes as real processes of this host, and one trace of what they did.
 
 journals    reads the journals of nodes
+kept        faults and end of a run, in a file beside the journals
 merge       merges journals by time and causality into one trace
 assemble    a trace from journals, with the header that judges need
 member      one node as a child process

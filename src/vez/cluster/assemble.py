@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from statistics import fmean
 from typing import Any, Literal
 
@@ -10,8 +10,9 @@ import msgspec
 
 from vez.cluster.clocks import clocks_of, on_one_clock
 from vez.cluster.journals import Life
+from vez.cluster.kept import Kept
 from vez.cluster.merge import merge
-from vez.core.trace import AnyEvent, Delivered, End, Lost, Promises, Sent, Started, Trace
+from vez.core.trace import Delivered, End, Lost, Promises, Sent, Started, Trace
 from vez.sim.header import make_header
 from vez.sim.scenario import Scenario
 from vez.sim.setup import Setup
@@ -33,16 +34,14 @@ def assemble(
     lives: Sequence[Life],
     setup: Setup,
     *,
-    faults: Iterable[AnyEvent] = (),
+    kept: Kept | None = None,
     end: End = "interrupted",
-    ended_us: int | None = None,
-    patience_us: int = PATIENCE_US,
 ) -> Trace:
-    """The trace of a run. `ended_us` is its end by the clock of the journals; None: its last event."""
+    """The trace of a run. `kept` is what the cluster knows of it; without it the run ended with its last event."""
     clocks, scale = clocks_of(lives), lives[0].head.time_scale
-    found, start = merge(on_one_clock(lives), faults)
-    ended = found[-1].at if ended_us is None else max(ended_us - start, found[-1].at)
-    header = make_header(setup, setup.process(setup.ids[0]), end, ended)
+    found, start = merge(on_one_clock(lives), () if kept is None else kept.faults)
+    ended = found[-1].at if kept is None else max(kept.ended_us - start, found[-1].at)
+    header = make_header(setup, setup.process(setup.ids[0]), end if kept is None else kept.end, ended)
     sent = {event.message: event.at for event in found if isinstance(event, Sent)}
     delays = [event.at - sent[event.message] for event in found if isinstance(event, Delivered)]
     lossless = not any(isinstance(event, Lost) and event.reason == "loss" for event in found)
@@ -52,7 +51,7 @@ def assemble(
     header = msgspec.structs.replace(
         header,
         message_us=max(1, round(fmean(delays))) if delays else 1000,
-        patience_us=patience_us,
+        patience_us=PATIENCE_US if kept is None else kept.patience_us,
         drifting=tuple(sorted({life.head.node for life in lives if "clock" in life.head.altered})),
         loop_us=None,
         stay_bound_us=_scaled(header.stay_bound_us, scale),

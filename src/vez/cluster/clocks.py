@@ -28,7 +28,9 @@ def on_one_clock(lives: Sequence[Life]) -> list[Life]:
         return list(lives)
     moves = {clock: _move(lives, clocks[0], clock) for clock in clocks}
     moved = [
-        Life(life.head, [msgspec.structs.replace(event, at=event.at + moves[life.head.clock]) for event in life.events])
+        life._replace(
+            events=[msgspec.structs.replace(event, at=event.at + moves[life.head.clock]) for event in life.events]
+        )
         for life in lives
     ]
     return sorted(moved, key=lambda life: life.events[0].at)

@@ -11,6 +11,7 @@ from typing import Any
 from vez.cluster.arguments import arguments_of, write_group
 from vez.cluster.assemble import assemble
 from vez.cluster.journals import read_lives
+from vez.cluster.kept import Kept, write_kept
 from vez.cluster.member import Member
 from vez.cluster.perfect import PerfectDetector
 from vez.cluster.program import Stay, Step, make_program
@@ -356,11 +357,7 @@ class Cluster:
         self._news = self._loop.time()
 
     def _trace(self, end: End, ended_us: int) -> Trace:
-        return assemble(
-            read_lives(self._folder / "journal"),
-            self.setup,
-            faults=self.faults,
-            end=end,
-            ended_us=ended_us,
-            patience_us=round(self._settle_s * 1e6),
-        )
+        patience_us = round(self._settle_s * 1e6)
+        kept = Kept(end=end, ended_us=ended_us, patience_us=patience_us, faults=tuple(self.faults))
+        write_kept(self._folder, kept)
+        return assemble(read_lives(self._folder), self.setup, kept=kept)

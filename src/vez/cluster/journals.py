@@ -9,11 +9,11 @@ import msgspec
 
 from vez.core.trace import AnyEvent, Delivered
 from vez.errors import BadData, MissingFile
-from vez.node.journal import FORMAT, Head, Received
+from vez.node.journal import FORMAT, Ended, Head, Received
 
 _head = msgspec.json.Decoder(Head)
 _event: msgspec.json.Decoder[Any] = msgspec.json.Decoder(
-    Union[(Received, *(kind for kind in get_args(AnyEvent) if kind is not Delivered))]
+    Union[(Received, Ended, *(kind for kind in get_args(AnyEvent) if kind is not Delivered))]
 )
 
 
@@ -22,6 +22,8 @@ class Life(NamedTuple):
 
     head: Head
     events: list[AnyEvent]
+    is_killed: bool = False
+    """True if the node did not stop in order."""
 
 
 def read_lives(folder: Path) -> list[Life]:
@@ -48,8 +50,8 @@ def read_life(path: Path) -> Life | None:
         return None
     try:
         head = _head.decode(lines[0])
-        if head.vez_journal != FORMAT:
-            raise BadData(f"{path} is a journal of format {head.vez_journal}; this vez reads format {FORMAT}")
+        if not 1 <= head.vez_journal <= FORMAT:
+            raise BadData(f"{path} is a journal of format {head.vez_journal}; this vez reads formats 1 to {FORMAT}")
         events = [_event.decode(line) for line in lines[1:]]
     except msgspec.MsgspecError as error:
         raise BadData(
@@ -57,4 +59,6 @@ def read_life(path: Path) -> Life | None:
         ) from error
     if any(event.process != head.node for event in events):
         raise BadData(f"{path} holds events of other processes than node {head.node}")
-    return Life(head, events) if events else None
+    stopped = bool(events) and isinstance(events[-1], Ended)
+    events = [event for event in events if not isinstance(event, Ended)]
+    return Life(head, events, head.vez_journal > 1 and not stopped) if events else None

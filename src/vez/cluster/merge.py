@@ -2,7 +2,8 @@
 
 All times are of one clock (`clocks` moves those of other hosts). A delivery never stands before its sending, and the
 events of one process keep their order. Who was killed could not write that down: crashes, pauses and cuts are given by
-whoever caused them, and a life that was followed by another one ended with a crash.
+whoever caused them. A life without such a crash that was followed by another one, or whose journal does not say that
+the node stopped in order, crashed after its last event.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def _lanes(
             lane += _renumbered(life, numbers, delivered)
             last, until = life.events[-1].at, following.events[0].at if following else None
             at = next((at for at in crashes if life.events[0].at <= at and (until is None or at <= until)), None)
-            if at is not None or following is not None:
+            if at is not None or following is not None or life.is_killed:
                 at = last if at is None else max(at, last)  # it may have written after it was killed, for a moment
                 lane.append(Crashed(at, process))
                 lane += _lost_with_sender(life, at, numbers, delivered)

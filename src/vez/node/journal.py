@@ -3,7 +3,8 @@
 The events of one handler are written with one `write`, before its messages leave. A process that is killed then has
 written down everything that others could know of. The file is JSON lines: a head, then events of the trace format. A
 delivery also names the incarnation of the sender, because every incarnation numbers its messages from 1; `vez cluster`
-numbers them anew when it merges.
+numbers them anew when it merges. The last line of a node that stopped in order says so: a file without it is that of a
+node that was killed.
 """
 
 from __future__ import annotations
@@ -19,13 +20,18 @@ import msgspec
 from vez.core.trace import AnyEvent, Delivered, Event
 from vez.errors import CannotWrite
 
-FORMAT = 1
+FORMAT = 2
+"""Journals of format 1 do not say whether their node stopped in order."""
 
 
 class Received(Delivered, tag="delivered"):
     """A delivery, with the incarnation of the sender."""
 
     incarnation: str = ""
+
+
+class Ended(Event):
+    """The node stopped in order."""
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):

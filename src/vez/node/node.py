@@ -23,7 +23,7 @@ from vez.node.detection import GRACE_MS, Detection
 from vez.node.durable import Durable
 from vez.node.frames import Codec
 from vez.node.identity import make_identity
-from vez.node.journal import FORMAT, Head, Journal, clock_name, now_us
+from vez.node.journal import FORMAT, Ended, Head, Journal, clock_name, now_us
 from vez.node.link import Letter
 from vez.node.log import Log
 from vez.node.plan import Plan as Plan
@@ -121,6 +121,8 @@ class Node(Outside):
         if self._resource is not None:
             self._resource.close()
         if self._journal is not None:
+            if self._error is None:
+                self._journal.write([Ended(now_us(), self._me)])
             self._journal.close()
 
     # What can be told to the node.

@@ -1,0 +1,51 @@
+"""Kept: what a cluster knows of its run and no journal holds, in a file beside the journals.
+
+Who was killed, stopped or cut off cannot write that down, and a journal does not say how the run ended. A folder that
+`vez cluster --keep` leaves is so judged as the run itself was.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from vez.core.trace import AnyEvent, End
+from vez.errors import BadData, MissingFile
+
+FORMAT = 1
+NAME = "run.json"
+
+
+class Kept(msgspec.Struct, frozen=True, kw_only=True):
+    """Faults and end of a run. Times are of the clock of the journals."""
+
+    vez_run: int = FORMAT
+    end: End
+    ended_us: int
+    patience_us: int
+    faults: tuple[AnyEvent, ...] = ()
+
+
+_decoder = msgspec.json.Decoder(Kept)
+
+
+def write_kept(folder: Path, kept: Kept) -> None:
+    """Write the file."""
+    (folder / NAME).write_bytes(msgspec.json.encode(kept, order="deterministic") + b"\n")
+
+
+def read_kept(folder: Path) -> Kept | None:
+    """What the file of a folder says; None if there is none."""
+    path = folder / NAME
+    try:
+        kept = _decoder.decode(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise MissingFile(f"cannot read {path}: {error.strerror}") from error
+    except msgspec.MsgspecError as error:
+        raise BadData(f"{path} is damaged: {error}", hint="it must be as `vez cluster --keep` writes it") from error
+    if kept.vez_run != FORMAT:
+        raise BadData(f"{path} has format {kept.vez_run}; this vez reads format {FORMAT}")
+    return kept
