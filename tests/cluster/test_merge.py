@@ -101,6 +101,17 @@ def test_a_journal_of_format_1_does_not_say_whether_its_node_stopped(tmp_path: P
     assert merge(read_lives(tmp_path)).events == [Started(0, 1), Started(0, 2)]
 
 
+def test_a_later_life_that_starts_as_if_it_were_the_first_is_a_recovery_without_memory() -> None:
+    lives = [life(1, Started(0, 1)), life(2, Started(0, 2)), life(1, Started(9, 1), incarnation="b")]
+    events = merge(lives).events
+    assert [event for event in events if event.process == 1] == [
+        Started(0, 1), Crashed(0, 1), Recovered(9, 1, memory=False, anew=True),
+    ]  # fmt: skip
+    loads(events)
+    with pytest.raises(BadData, match="node 1 was started again with other values"):
+        merge([*lives[:2], life(1, Started(9, 1, {"wait_ms": 5}), incarnation="b")])
+
+
 def test_what_was_handled_but_not_acknowledged_is_not_lost() -> None:
     one = life(1, Started(0, 1), sent(1, 1, 1, 2), sent(2, 1, 2, 2), Lost(9, 1, 1, "crash"), Lost(9, 1, 2, "crash"))
     two = life(2, Started(0, 2), Received(3, 2, 1, 1, "a"), incarnation="b")

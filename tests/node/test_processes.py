@@ -125,6 +125,33 @@ def test_a_node_that_was_killed_by_hand_is_not_judged_as_alive(
     assert run(["validate", str(journal)]) == 0
 
 
+def test_a_node_without_state_that_was_killed_and_started_again_is_a_possible_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    journal = tmp_path / "journal"
+    with nodes(tmp_path, "bully", 2) as made:
+        options = ("--time-scale", "100", "--detector", "none", "--trace", str(journal))
+        one, two = (made.start(me, *options, state=False) for me in (1, 2))
+        one.event("linked")
+        two.event("linked")
+        two.kill()
+        one.event("unlinked")
+        two = made.start(2, *options, state=False)
+        one.event("linked")
+        two.event("linked")
+        one.do("elect")
+        for node in (one, two):
+            node.until(lambda line: line.get("leader") == 2)
+        for node in (one, two):
+            node.do("stop")
+            node.close()
+    assert run(["show", str(journal), "--json"]) in (0, 2)
+    assert json.loads(capsys.readouterr().out)["properties"]["agreement"]["status"] == "holds in runs"
+    run(["show", str(journal)])
+    assert "back without memory" in capsys.readouterr().out
+    assert run(["validate", str(journal)]) == 0
+
+
 def test_the_control_socket_takes_the_same_commands(tmp_path: Path) -> None:
     with nodes(tmp_path, "token-ring", 2) as made:
         control = tmp_path / "control"

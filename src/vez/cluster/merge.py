@@ -83,7 +83,8 @@ def _lanes(
         crashes = sorted(event.at for event in faults if isinstance(event, Crashed) and event.process == process)
         for place, life in enumerate(own):
             following = own[place + 1] if place + 1 < len(own) else None
-            lane += _renumbered(life, numbers, delivered)
+            renumbered = _renumbered(life, numbers, delivered)
+            lane += _again(own[0], renumbered) if place else renumbered
             last, until = life.events[-1].at, following.events[0].at if following else None
             at = next((at for at in crashes if life.events[0].at <= at and (until is None or at <= until)), None)
             if at is not None or following is not None or life.is_killed:
@@ -117,6 +118,18 @@ def _renumbered(life: Life, numbers: dict[Source, int], delivered: set[Source]) 
                 yield msgspec.structs.replace(event, number=numbers[source])
         else:
             yield event
+
+
+def _again(first: Life, events: Iterable[AnyEvent]) -> Iterable[AnyEvent]:
+    """The events of a later life. A node without durable state does not know that it is one, and starts anew."""
+    begun = first.events[0]
+    for event in events:
+        if not isinstance(event, Started):
+            yield event
+            continue
+        if isinstance(begun, Started) and (event.parameters, event.fields) != (begun.parameters, begun.fields):
+            raise BadData(f"journals of different runs: node {event.process} was started again with other values")
+        yield Recovered(event.at, event.process, memory=False, anew=True)
 
 
 def _lost_with_sender(life: Life, at: int, numbers: dict[Source, int], delivered: set[Source]) -> Iterable[AnyEvent]:

@@ -128,6 +128,8 @@ class Recovered(Event):
     memory: bool = True
     fields: dict[str, Any] = {}
     """The durable fields that it found, where a crash may have stopped the process before or after it stored them."""
+    anew: bool = False
+    """It was started as if for the first time: `on_start` ran, not `on_recover`. Only real processes can do that."""
 
 
 class Paused(Event):

@@ -67,7 +67,7 @@ class Replica:
             if step.crashed and not step.outcomes and self._next_crash_at(step) == cause.at:
                 return  # it crashed before it could start
         elif isinstance(cause, Recovered):
-            self._recover(step.index, cause)
+            self._recover(step, cause)
         elif isinstance(cause, Fired):
             self._fire(step.index, cause)
         stopped_at_end = step.is_last and context.trace.header.end != "quiet"
@@ -135,7 +135,10 @@ class Replica:
         self._first = body
         self.candidates = [Candidate(body)]
 
-    def _recover(self, index: int, event: Recovered) -> None:
+    def _recover(self, step: Step, event: Recovered) -> None:
+        index = step.index
+        if event.anew and (event.memory or self._context.promises.sharp_faults):
+            self._refuse(step, f"{self._context.algorithm.__name__}.on_recover runs")
         if not event.memory:
             self.candidates = [Candidate(self._risen(None, memory=False))]
         if event.fields:
@@ -200,9 +203,10 @@ class Replica:
                 arguments: tuple[Any, ...] = (peer,)
             case _:
                 arguments = ()
-        handler = getattr(algorithm, HANDLERS[type(event)], None)
+        name = "on_start" if isinstance(event, Recovered) and event.anew else HANDLERS[type(event)]
+        handler = getattr(algorithm, name, None)
         if handler is None:
-            self._refuse(step, f"{algorithm.__name__} has no {HANDLERS[type(event)]}")
+            self._refuse(step, f"{algorithm.__name__} has no {name}")
         return handler, arguments
 
     def _compare(self, call: Call, before: Candidate, outcome: Outcome, phase: int, cut: bool) -> list[Candidate]:
