@@ -41,6 +41,54 @@ class Careless(Counter):
     assumes = ()
 
 
+class Large(Message):
+    text: str
+
+
+class Wordy(Process):
+    """Process 1 sends a message that is larger than a frame of a test with small limits, and then a small one."""
+
+    assumes: ClassVar[tuple[Assumption, ...]] = (Assumption.RELIABLE,)
+
+    def on_start(self, io: Io) -> None:
+        if io.me == 1:
+            io.set_timer("tick", 2.0)
+
+    def on_timer_tick(self, io: Io) -> None:
+        io.broadcast(Large("x" * 5000))
+        io.broadcast(Large("small"))
+        io.set_timer("tick", 2.0)
+
+    def on_large(self, message: Large, sender: int, io: Io) -> None:
+        io.note(message.text)
+
+
+class CarelesslyWordy(Wordy):
+    """The same over channels that may lose messages."""
+
+    assumes = ()
+
+
+class Nested(Message):
+    inner: Nested | None = None
+
+
+class Nesting(Process):
+    """Process 1 sends a message with more levels than nodes allow."""
+
+    assumes: ClassVar[tuple[Assumption, ...]] = (Assumption.RELIABLE,)
+
+    def on_start(self, io: Io) -> None:
+        message = Nested()
+        for _ in range(40):
+            message = Nested(message)
+        if io.me == 1:
+            io.broadcast(message)
+
+    def on_nested(self, message: Nested, sender: int, io: Io) -> None:
+        io.note("heard")
+
+
 class Faulty(Mutex):
     """A handler with a mistake."""
 

@@ -10,9 +10,9 @@ from collections.abc import Awaitable, Callable
 import msgspec
 
 from vez.core.message import Message
-from vez.errors import PeerViolation
+from vez.errors import PeerViolation, ReliableNotKept
 from vez.node.connection import BEAT, Outbound, Self
-from vez.node.frames import Data, LateBeat, LateData, NamedData, Saying, frame
+from vez.node.frames import LONGEST_DELAY_US, OVERHEAD, Data, LateBeat, LateData, NamedData, Saying, frame
 from vez.node.handshake import Welcome
 from vez.node.journal import now_us
 from vez.node.link import Letter, Loss, Outbox
@@ -43,6 +43,7 @@ class Channel:
         """Time by which everything is delivered later, to make the channel slow."""
         self.connection: Outbound | None = None
         self._own = own
+        self._reliable = reliable
         limits = own.limits
         self._outbox = Outbox(reliable=reliable, most=limits.kept_messages, most_bytes=limits.kept_bytes)
         self._events = events
@@ -50,13 +51,31 @@ class Channel:
         self._wake = asyncio.Event()
         self._gone = asyncio.Event()
         self._said = ""
+        self._is_useful = False  # the peer acknowledged something that came over the current connection
 
     def send(self, letter: Letter) -> None:
         """Accept a message, and write it as soon as that is possible. Raises `ReliableNotKept`."""
-        if self._outbox.push(letter):
+        if reason := self._refusal(letter):
+            self._refuse(letter, reason)
+        elif self._outbox.push(letter):
             self._write()
         else:
             self._events.lost([Loss(letter.number, "loss")])
+
+    def _refusal(self, letter: Letter) -> str:
+        """Why the peer, which has the same limits, would close the connection on this message; empty if it takes it."""
+        most, body, kind = self._own.limits.frame_bytes, letter.body, letter.kind
+        if len(body) + 4 * (len(kind) + len(letter.name)) + OVERHEAD > most:  # up to 4 bytes a character
+            return f"a message {kind} of {len(body)} bytes does not fit into a frame of {most} bytes"
+        deep = self._own.codec.too_deep(kind, body)
+        return f"a message {kind} is {deep}" if deep else ""
+
+    def _refuse(self, letter: Letter, reason: str) -> None:
+        """To send it would only break the connection, again and again."""
+        if self._reliable:
+            raise ReliableNotKept(reason, hint="let the algorithm send less in one message")
+        self._own.log.line(f"message {letter.number} to node {self.peer} was not sent: {reason}")
+        self._events.lost([Loss(letter.number, "loss")])
 
     def _write(self) -> None:
         """Write what waits, if there is a connection whose other side reads."""
@@ -69,7 +88,7 @@ class Channel:
             if letter.name:
                 frames.append(frame(NamedData(sequence, number, kind, body, letter.name)))
             elif letter.due_us or self.slow_us:
-                after_us = max(0, letter.due_us - now_us()) + self.slow_us
+                after_us = min(max(0, letter.due_us - now_us()) + self.slow_us, LONGEST_DELAY_US)
                 frames.append(frame(LateData(sequence, number, kind, body, after_us)))
             else:
                 frames.append(frame(Data(sequence, number, kind, body)))
@@ -79,7 +98,7 @@ class Channel:
     def beat(self, after_us: int = 0) -> None:
         """Send a heartbeat, unless there is no connection or the other side does not read."""
         if self.connection is not None and self.connection.can_write:
-            after = after_us + self.slow_us
+            after = min(after_us + self.slow_us, LONGEST_DELAY_US)
             self.connection.transport.write(frame(LateBeat(after)) if after else BEAT)
 
     def say(self, what: Saying) -> None:
@@ -134,7 +153,13 @@ class Channel:
                 wait = min(2 * wait, limits.backoff_most_s)
 
     async def _once(self, dial: Callable[[Channel], Awaitable[Outbound]]) -> bool:
-        """Dial once and wait for the end of the connection. True if messages could be sent."""
+        """Dial once and wait for the end of the connection. True if it was of use.
+
+        A connection that the peer accepts and then closes at once is as good as none: to dial again without waiting
+        longer each time would load both for nothing.
+        """
+        loop = asyncio.get_running_loop()
+        self._is_useful = False
         try:
             async with asyncio.timeout(self._own.limits.handshake_s):
                 connection = await dial(self)
@@ -143,11 +168,12 @@ class Channel:
         except (OSError, TimeoutError):  # it is not there yet, or no longer
             pass
         else:
+            began = loop.time()
             try:
                 await self._gone.wait()
             finally:
                 connection.close()
-            return connection.was_open
+            return connection.was_open and (self._is_useful or loop.time() - began > self._own.limits.backoff_most_s)
         return False
 
     # What a connection reports.
@@ -162,7 +188,9 @@ class Channel:
         self._write()
 
     def acknowledged(self, sequence: int) -> None:
+        before = self._outbox.confirmed
         self._outbox.acknowledged(sequence)
+        self._is_useful = self._is_useful or self._outbox.confirmed > before
 
     def drained(self) -> None:
         self._write()

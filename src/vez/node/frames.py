@@ -23,10 +23,13 @@ PREFIX = _prefix.size
 USUAL = 2048
 """Bytes of a buffer for what arrives: about fifty frames, and little for each connection of a large group."""
 Count = Annotated[int, Meta(ge=0, le=2**63 - 1)]
-Delay = Annotated[int, Meta(ge=0, le=86_400_000_000)]
-"""Microseconds, at most a day: a peer must not have something kept for ever."""
+LONGEST_DELAY_US = 86_400_000_000
+"""A day: a peer must not have something kept for ever."""
+Delay = Annotated[int, Meta(ge=0, le=LONGEST_DELAY_US)]
 Name = Annotated[str, Meta(min_length=1, max_length=200)]
 """The name of an instance of the algorithm, where several share a link."""
+OVERHEAD = 48
+"""Most bytes of a data frame beside body, kind and name: numbers, lengths and the delay."""
 MOST_NAMES = 1000
 """Names in one frame."""
 
@@ -226,6 +229,11 @@ class Codec:
         if kind in self._deep and _deeper(message, self._depth):
             raise PeerViolation(f"malformed {kind}: nested deeper than {self._depth} levels")
         return message
+
+    def too_deep(self, kind: str, body: bytes) -> str:
+        """Why receivers would not take a message of ours; empty if they would."""
+        deep = kind in self._deep and _deeper(self._kinds[kind](body), self._depth)
+        return f"nested deeper than {self._depth} levels" if deep else ""
 
 
 @cache

@@ -21,7 +21,7 @@ from vez.node.connection import Self
 from vez.node.control import Control, read_input, serve
 from vez.node.detection import GRACE_MS, Detection
 from vez.node.durable import Durable
-from vez.node.frames import Codec
+from vez.node.frames import LONGEST_DELAY_US, Codec
 from vez.node.identity import make_identity
 from vez.node.journal import FORMAT, Ended, Head, Journal, clock_name, now_us
 from vez.node.link import Letter
@@ -208,7 +208,9 @@ class Node(Outside):
 
     def slow(self, peer: int, delay_ms: float) -> None:
         """Send everything to a peer later."""
-        self._transport.channel(self._known(peer)).slow_us = round(delay_ms * 1000)
+        if (delay_us := round(delay_ms * 1000)) > LONGEST_DELAY_US:
+            raise Misuse(f"{delay_ms:g} ms are too many", hint=f"at most {LONGEST_DELAY_US // 1000}, a day")
+        self._transport.channel(self._known(peer)).slow_us = delay_us
 
     def suspect(self, peer: int) -> None:
         """Tell the process that a peer is dead, whether it is or not."""
