@@ -15,6 +15,7 @@ from vez.core.trace import (
     Chose,
     Crashed,
     Elected,
+    Noted,
     Promises,
     Recovered,
     Sent,
@@ -145,6 +146,15 @@ def test_a_process_that_was_killed_inside_a_handler(keep: int) -> None:
         "{'term': 0}": Answer.IMPOSSIBLE,  # its note says that it found 1
         "{'term': 7}": Answer.IMPOSSIBLE,
     }
+
+
+@pytest.mark.parametrize(("keep", "answer"), [(0, Answer.POSSIBLE), (1, Answer.IMPOSSIBLE), (2, Answer.IMPOSSIBLE)])
+def test_a_write_that_was_recorded_is_not_undone_by_a_crash(keep: int, answer: Answer) -> None:
+    """The first event is the write; a process killed before it may have stored its field or not."""
+    trace = killed(lottery(elect=(Elect(process=1),), crash=(Crash(process=1, at_ms=0.5, recover_ms=9),)), keep, {})
+    rolled = [msgspec.structs.replace(one, text="term 0") if isinstance(one, Noted) else one for one in trace]
+    rolled = [msgspec.structs.replace(one, fields={"term": 0}) if isinstance(one, Recovered) else one for one in rolled]
+    assert validate(Trace(trace.header, tuple(rolled)), Lottery).answer is answer
 
 
 def test_without_the_promise_whole_steps_are_required() -> None:

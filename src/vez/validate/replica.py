@@ -21,6 +21,7 @@ from vez.core.trace import (
     Recovered,
     Sent,
     Started,
+    Stored,
     Suspected,
     Trusted,
     Wanted,
@@ -281,10 +282,11 @@ class Replica:
             return False
 
     def _with_storage(self, step: Step, before: Candidate, after: Candidate, cut: bool) -> list[Candidate]:
-        """A killed process may or may not have stored its fields, unless a message that left after that arrived."""
+        """A killed process may or may not have stored its fields, unless its journal says so or a later message arrived."""
         if not (cut and step.crashed) or self._stored(before.body) == self._stored(after.body):
             return [after]
-        if any((self.me, number) in self._context.arrived for number in self._sends(step)):
+        stored = any(isinstance(self._context.events[index], Stored) for index in step.outcomes)
+        if stored or any((self.me, number) in self._context.arrived for number in self._sends(step)):
             return [after]
         at = f"before it crashed, after {ms(step.cause.at)} ms, it"
         return [
