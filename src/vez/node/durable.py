@@ -2,8 +2,9 @@
 
 A file of records, each with its length and a checksum; the last whole record counts. A record is appended and synced
 before any message of the same handler leaves. A record that a crash cut short is ignored: nothing that depends on it
-was ever sent. The file exists from the first start on, also for algorithms without durable fields, so that a node knows
-whether it has lived before.
+was ever sent. Only the last record can be cut short: where whole records follow a bad one, the file is damaged, and the
+node does not start with the older fields before it. The file exists from the first start on, also for algorithms
+without durable fields, so that a node knows whether it has lived before.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from vez.errors import CannotWrite, CorruptState, Misuse, ProtocolBug
 
 LARGEST = 1 << 20
 """Bytes after which the file is written anew with one record."""
+WITHOUT_MEMORY = "remove it to start the node without memory"
 _SET = 1
 """Code of a frozenset among the extensions of msgpack."""
 
@@ -55,7 +57,11 @@ class Durable(Forgetful):
         self._names = marked(kind, DURABLE)
         self._hints = typing.get_type_hints(kind)
         self._lock = _lock(directory / f"{node}.lock", node)
-        self.found = self._read()
+        try:
+            self.found = self._read()
+        except BaseException:
+            self._lock.close()
+            raise
         """The fields of an earlier life, or None if there was none."""
 
     def begin(self, process: Process) -> None:
@@ -70,7 +76,8 @@ class Durable(Forgetful):
                 self._file.close()
                 self._write_anew(record)
                 return
-            self._file.write(record)
+            while written := self._file.write(record):  # the system may take less than all of it
+                record = record[written:]
             os.fdatasync(self._file.fileno()) if hasattr(os, "fdatasync") else os.fsync(self._file.fileno())
         except OSError as error:
             raise CannotWrite(f"cannot write {self._path}: {error.strerror}") from error
@@ -107,12 +114,12 @@ class Durable(Forgetful):
         except OSError as error:
             raise CorruptState(f"cannot read {self._path}: {error.strerror}") from error
         payload, at = b"", 0
-        while at + 8 <= len(content):
-            length, checksum = (int.from_bytes(content[at + part : at + part + 4], "big") for part in (0, 4))
-            found = content[at + 8 : at + 8 + length]
-            if len(found) < length or zlib.crc32(found) != checksum:
-                break
-            payload, at = found, at + 8 + length
+        while (found := _whole(content, at)) is not None:
+            payload, at = found, at + 8 + len(found)
+        if _is_damaged(content, at):
+            raise CorruptState(
+                f"{self._path} is damaged: the record at byte {at} is wrong, and others follow it", hint=WITHOUT_MEMORY
+            )
         try:
             record = msgspec.msgpack.Decoder(_Record, ext_hook=_untagged).decode(payload)
             if record.algorithm != self._algorithm:
@@ -122,9 +129,7 @@ class Durable(Forgetful):
                 )
             return {name: self._typed(name, value) for name, value in record.fields.items() if name in self._names}
         except msgspec.MsgspecError as error:
-            raise CorruptState(
-                f"{self._path} is damaged: {error}", hint="remove it to start the node without memory"
-            ) from error
+            raise CorruptState(f"{self._path} is damaged: {error}", hint=WITHOUT_MEMORY) from error
 
     def _can(self, name: str) -> bool:
         """True if msgspec can decode the declared type of a field."""
@@ -136,6 +141,26 @@ class Durable(Forgetful):
 
     def _typed(self, name: str, value: Any) -> Any:
         return msgspec.convert(value, self._hints[name]) if self._can(name) else _tuples(value)
+
+
+def _whole(content: bytes, at: int) -> bytes | None:
+    """The record that begins here, or None if there is no whole one."""
+    length, checksum = (int.from_bytes(content[at + part : at + part + 4], "big") for part in (0, 4))
+    found = content[at + 8 : at + 8 + length]
+    return found if 0 < length == len(found) and zlib.crc32(found) == checksum else None
+
+
+def _is_damaged(content: bytes, at: int) -> bool:
+    """True if a record that is not whole is not the last one, as it would be if a crash had cut it short.
+
+    Its length may be what is wrong, so the next whole record is looked for at every place. Zeros are blocks that were
+    never written.
+    """
+    rest = content[at:]
+    if not rest.strip(b"\0"):
+        return False
+    end = 8 + int.from_bytes(rest[:4], "big")
+    return 8 < end < len(rest) or any(_whole(rest, place) is not None for place in range(1, len(rest)))
 
 
 def _tagged(value: Any, typed: bool) -> Any:
