@@ -17,7 +17,7 @@ from vez.algorithms import ALGORITHMS
 from vez.cli.app import run
 from vez.cli.cluster_keys import Keys
 from vez.cluster.cluster import Cluster
-from vez.core.trace import Crashed, Cut, Healed, Noted, Paused, Recovered, Resumed, Wrote
+from vez.core.trace import Crashed, Cut, Healed, Noted, Paused, Recovered, Resumed, Wanted, Wrote
 from vez.core.trace_file import load
 from vez.sim.scenario import Scenario
 from vez.sim.setup import Setup
@@ -148,10 +148,21 @@ def test_a_node_that_ends_by_itself_ends_the_run_and_is_named(
     """A handler with a mistake: the others are stopped, the trace is kept, and the line of the mistake is told."""
     path = tmp_path / "run.jsonl"
     algorithm = str(Path("tests/node/protocols.py").resolve()) + ":Faulty"
-    assert run([*QUICK, "-n", "2", "--algorithm", algorithm, "--want", "2@0+1", "--trace", str(path)]) == 71
-    error = capsys.readouterr().err
-    assert "node 2 ended by itself: Faulty: on_want raised ZeroDivisionError: no reason" in error
-    assert [event.process for event in load(path).events if isinstance(event, Crashed)] == [2]
+    command = [*QUICK, "-n", "2", "--algorithm", algorithm, "--want", "2@0+1", "--trace", str(path)]
+    assert run([*command, "--keep", str(tmp_path / "kept")]) == 71
+    said = capsys.readouterr()
+    assert "node 2 ended by itself: Faulty: on_want raised ZeroDivisionError: no reason" in said.err
+    found = json.loads(said.out)["properties"]["no_exceptions"]
+    assert found["status"] == "broken"
+    assert "ZeroDivisionError: no reason" in found["evidence"]
+    assert "protocols.py, line " in found["evidence"]
+    trace = load(path)
+    assert trace.header.end == "raised"
+    assert [type(event) for event in trace.events[-2:]] == [Wanted, Noted]
+    assert run(["validate", str(path), "--algorithm", algorithm]) == 0
+    capsys.readouterr()
+    run(["show", str(tmp_path / "kept"), "--algorithm", algorithm, "--json"])
+    assert report(capsys)["no_exceptions"] == found
 
 
 def test_a_remark_may_be_longer_than_the_lines_that_asyncio_reads(

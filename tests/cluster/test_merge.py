@@ -19,6 +19,7 @@ from vez.core.trace import (
     Fired,
     Header,
     Lost,
+    Noted,
     Paused,
     Recovered,
     Sent,
@@ -110,6 +111,28 @@ def test_a_later_life_that_starts_as_if_it_were_the_first_is_a_recovery_without_
     loads(events)
     with pytest.raises(BadData, match="node 1 was started again with other values"):
         merge([*lives[:2], life(1, Started(9, 1, {"wait_ms": 5}), incarnation="b")])
+
+
+def test_the_run_ends_where_a_handler_raised_an_exception(tmp_path: Path) -> None:
+    first = Journal(tmp_path / "1-a.jsonl", head(1))
+    first.write([Started(0, 1), Noted(1, 1, "a remark"), Fired(7, 1, "tick"), Noted(7, 1, "on_tick raised")])
+    first.write([Ended(8, 1, raised=True)])
+    again = Journal(tmp_path / "1-b.jsonl", head(1, "b"))
+    again.write([Recovered(20, 1), Noted(21, 1, "back"), Ended(22, 1)])
+    other = Journal(tmp_path / "2-a.jsonl", head(2))
+    other.write([Started(0, 2), Fired(5, 2, "tick"), Fired(9, 2, "tick"), Ended(10, 2)])
+    for journal in (first, again, other):
+        journal.close()
+    merged = merge(read_lives(tmp_path), [Crashed(9, 1)])
+    assert merged.has_raised
+    assert merged.events == [
+        Started(0, 1), Started(0, 2), Noted(1, 1, "a remark"), Fired(5, 2, "tick"), Fired(7, 1, "tick"),
+        Noted(7, 1, "on_tick raised"),
+    ]  # fmt: skip
+    with (tmp_path / "2-a.jsonl").open("a") as file:
+        file.write('{"event":"fired","at":11,"process":2,"name":"tick"}\n')
+    with pytest.raises(BadData, match="goes on after its end"):
+        read_lives(tmp_path)
 
 
 def test_what_was_handled_but_not_acknowledged_is_not_lost() -> None:

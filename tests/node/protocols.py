@@ -93,7 +93,7 @@ class Faulty(Mutex):
     """A handler with a mistake."""
 
     def on_want(self, io: Io) -> None:
-        raise ZeroDivisionError("no reason")
+        raise ZeroDivisionError("no\nreason")
 
     def on_done(self, io: Io) -> None: ...
 

@@ -39,9 +39,10 @@ def assemble(
 ) -> Trace:
     """The trace of a run. `kept` is what the cluster knows of it; without it the run ended with its last event."""
     clocks, scale = clocks_of(lives), lives[0].head.time_scale
-    found, start = merge(on_one_clock(lives), () if kept is None else kept.faults)
-    ended = found[-1].at if kept is None else max(kept.ended_us - start, found[-1].at)
-    header = make_header(setup, setup.process(setup.ids[0]), end if kept is None else kept.end, ended)
+    found, start, raised = merge(on_one_clock(lives), () if kept is None else kept.faults)
+    end = "raised" if raised else end if kept is None else kept.end
+    ended = found[-1].at if kept is None or raised else max(kept.ended_us - start, found[-1].at)
+    header = make_header(setup, setup.process(setup.ids[0]), end, ended)
     sent = {event.message: event.at for event in found if isinstance(event, Sent)}
     delays = [event.at - sent[event.message] for event in found if isinstance(event, Delivered)]
     lossless = not any(isinstance(event, Lost) and event.reason == "loss" for event in found)

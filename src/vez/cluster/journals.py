@@ -24,6 +24,8 @@ class Life(NamedTuple):
     events: list[AnyEvent]
     is_killed: bool = False
     """True if the node did not stop in order."""
+    has_raised: bool = False
+    """True if an exception in a handler ended it; the last event notes which."""
 
 
 def read_lives(folder: Path) -> list[Life]:
@@ -59,6 +61,8 @@ def read_life(path: Path) -> Life | None:
         ) from error
     if any(event.process != head.node for event in events):
         raise BadData(f"{path} holds events of other processes than node {head.node}")
-    stopped = bool(events) and isinstance(events[-1], Ended)
-    events = [event for event in events if not isinstance(event, Ended)]
-    return Life(head, events, head.vez_journal > 1 and not stopped) if events else None
+    ended = events.pop() if events and isinstance(events[-1], Ended) else None
+    if any(isinstance(event, Ended) for event in events):
+        raise BadData(f"{path} goes on after its end")
+    raised = ended is not None and ended.raised
+    return Life(head, events, head.vez_journal > 1 and ended is None, raised) if events else None

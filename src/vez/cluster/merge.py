@@ -16,7 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from vez.cluster.journals import Life
-from vez.core.trace import AnyEvent, Crashed, Delivered, Lost, MessageId, Recovered, Sent, Started
+from vez.core.trace import AnyEvent, Crashed, Delivered, Lost, MessageId, Noted, Recovered, Sent, Started
 from vez.errors import BadData
 from vez.node.identity import without_folder
 from vez.node.journal import Received
@@ -30,6 +30,8 @@ class Merged(NamedTuple):
 
     events: list[AnyEvent]
     start_us: int
+    has_raised: bool = False
+    """True if it ended with an exception in a handler, which the last event notes."""
 
 
 def merge(lives: Sequence[Life], faults: Iterable[AnyEvent] = ()) -> Merged:
@@ -39,7 +41,29 @@ def merge(lives: Sequence[Life], faults: Iterable[AnyEvent] = ()) -> Merged:
     delivered = {source for life in lives for event in life.events if (source := _source(life, event)) is not None}
     lanes = _lanes(lives, list(faults), numbers, delivered)
     start = min(lane[0].at for lane in lanes.values())
-    return Merged(_ordered(lanes, start), start)
+    events, notes = _ordered(lanes, start), _notes_of_failures(lives)
+    for place, event in enumerate(events):
+        if isinstance(event, Noted) and event.process in notes:
+            notes[event.process] -= 1
+            if not notes[event.process]:
+                return Merged(events[: place + 1], start, has_raised=True)
+    return Merged(events, start)
+
+
+def _notes_of_failures(lives: Sequence[Life]) -> dict[int, int]:
+    """Of each node in which a handler raised an exception, how many notes it has made with the one about that.
+
+    The run ends with the first of them, as in the simulator: the algorithm has no such step, so nothing after it can be
+    held against the algorithm.
+    """
+    counts: defaultdict[int, int] = defaultdict(int)
+    found: dict[int, int] = {}
+    for life in lives:
+        node = life.head.node
+        counts[node] += sum(isinstance(event, Noted) for event in life.events)
+        if life.has_raised and isinstance(life.events[-1], Noted):
+            found.setdefault(node, counts[node])
+    return found
 
 
 def _check_one_run(lives: Sequence[Life]) -> None:

@@ -31,7 +31,9 @@ class Received(Delivered, tag="delivered"):
 
 
 class Ended(Event):
-    """The node stopped in order."""
+    """The node stopped in order, or after a handler raised an exception, which the event before this one notes."""
+
+    raised: bool = False
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):

@@ -14,7 +14,7 @@ from vez.core.assumptions import Assumption
 from vez.core.message import Message, plain_values
 from vez.core.process import DURABLE, PARAMETER, marked
 from vez.core.trace import AnyEvent
-from vez.errors import Misuse, ReliableNotKept, VezError
+from vez.errors import Misuse, ProtocolBug, ReliableNotKept, VezError
 from vez.node.application import Application
 from vez.node.channel import Events
 from vez.node.connection import Self
@@ -121,8 +121,8 @@ class Node(Outside):
         if self._resource is not None:
             self._resource.close()
         if self._journal is not None:
-            if self._error is None:
-                self._journal.write([Ended(now_us(), self._me)])
+            if self._error is None or isinstance(self._error, ProtocolBug):
+                self._journal.write([Ended(now_us(), self._me, raised=self._error is not None)])
             self._journal.close()
 
     # What can be told to the node.

@@ -23,7 +23,7 @@ from vez.core.recorder import ActionRecorder, Point, Recorder, Site
 from vez.core.topology import Topology
 from vez.core.trace import AnyEvent
 from vez.core.view import View
-from vez.errors import HandlerFailed, ReliableNotKept, VezError
+from vez.errors import HandlerFailed, ProtocolBug, ReliableNotKept, VezError
 from vez.node.application import Application
 from vez.node.conditions import Conditions, Fate
 from vez.node.durable import Forgetful
@@ -104,6 +104,7 @@ class Pump:
         self._status, self._view = "", NO_VIEW
         self._is_over = False
         self._armed: int | None = None
+        self._unrecorded: AnyEvent | None = None  # what the handler that runs reacts to, until it is in the journal
 
     def step(self, trigger: Trigger | None, handler: Callable[..., None], *arguments: Any) -> None:
         """Run one handler. An error of the algorithm ends the node, and nothing of the step is done."""
@@ -111,12 +112,12 @@ class Pump:
             return
         try:
             self._step(trigger, handler, arguments)
+        except ProtocolBug as error:
+            self._raised(error)
         except VezError as error:
             self._end(error)
         except (Exception, SystemExit) as error:
-            where = traceback.extract_tb(error.__traceback__)[-1]
-            words = f"{getattr(handler, '__name__', handler)} raised {type(error).__name__}: {error}"
-            self._end(HandlerFailed(f"{self._kind.__name__}: {words} ({where.filename}, line {where.lineno})"))
+            self._raised(self._blamed(handler, error))
 
     def deliver(self, sender: int, number: int, incarnation: str, message: Message) -> None:
         """A message arrived."""
@@ -142,6 +143,26 @@ class Pump:
         self._is_over = True
         self._timers.stop()
 
+    def _blamed(self, handler: Callable[..., None], error: BaseException) -> HandlerFailed:
+        """An error of one line that names the innermost line in the file of the handler."""
+        frames = traceback.extract_tb(error.__traceback__)
+        file = getattr(getattr(handler, "__code__", None), "co_filename", "")
+        where = ([frame for frame in frames if frame.filename == file] or frames)[-1]
+        text = " ".join(str(error).encode(errors="replace").decode().split())
+        words = f"{getattr(handler, '__name__', handler)} raised {type(error).__name__}: {text}"
+        return HandlerFailed(f"{self._kind.__name__}: {words} ({where.filename}, line {where.lineno})")
+
+    def _raised(self, error: ProtocolBug) -> None:
+        """Record the step that failed, with a note as its only outcome, as the simulator does."""
+        cause, at = self._unrecorded, now_us()
+        noted = events.Noted(at if cause is None else cause.at, self._me, error.message)
+        try:
+            self._record([noted] if cause is None else [cause, noted])
+        except VezError as worse:  # the journal cannot be written
+            self._end(worse)
+            return
+        self._end(error)
+
     def _end(self, error: VezError) -> None:
         self.stop()
         self._outside.failed(error)
@@ -152,6 +173,7 @@ class Pump:
     def _step(self, trigger: Trigger | None, handler: Callable[..., None], arguments: tuple[Any, ...]) -> None:
         at = now_us()
         points: Sequence[Point] = ()
+        cause = self._unrecorded = None if trigger is None else trigger[0](at, self._me, *trigger[1])
         if self._armed is None:
             recorder = Recorder(self._site, self._pick)
             handler(self.process, *arguments, recorder)
@@ -159,13 +181,14 @@ class Pump:
             recorder, points = self._run_armed(self._armed, handler, arguments)
         log: list[AnyEvent] = []
         written = 0
-        if trigger is not None:
-            log.append(trigger[0](at, self._me, *trigger[1]))
+        if cause is not None:
+            log.append(cause)
         if points:
             letters = self._plan_until(points, at, recorder, log)
         else:
             if self._durable_names and (changed := self._changed()):
                 written = self._announce(log)
+                self._unrecorded = None
                 self._store(changed, at, log)
             letters = self._plan(at, recorder.effects, log)
             if self._journal is not None:
