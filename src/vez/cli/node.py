@@ -20,9 +20,12 @@ from vez.node.conditions import Conditions
 from vez.node.control import json_line
 from vez.node.group import Group, listed_group, load_group
 from vez.node.node import Plan, run_node
+from vez.node.output import Output
 from vez.sim.scenario import Scenario, load
 from vez.sim.setup import Setup
 from vez.study.load import load_algorithm
+
+STANDARD_OUTPUT = 1
 
 
 @click.command(short_help="Run one participant of an algorithm on sockets.")
@@ -104,9 +107,10 @@ def node(me: int, group: str, algorithm: str, **options: Any) -> None:
       vez node --id 2 --group demo.toml --algorithm bully
     """
     members = read_group(group, options["name"], options["key_file"])
+    output = Output(STANDARD_OUTPUT)
     if options["standby"]:
         load_algorithm(algorithm)
-        _say({"event": "standby", "node": me})
+        output.line(json_line({"event": "standby", "node": me}))
         line = sys.stdin.buffer.readline()  # as commands are read: a text stream would read ahead
         if not line:  # whoever started it is gone
             return
@@ -117,16 +121,8 @@ def node(me: int, group: str, algorithm: str, **options: Any) -> None:
             import tempfile  # half a megabyte, which nodes of a cluster do not need
 
             state = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="vez-node-")))
-        run_node(make_plan(members, me, algorithm, options, state), _say)
-
-
-def _say(what: Any) -> None:
-    """Print one JSON line. If nobody reads any more, the node runs on."""
-    try:
-        sys.stdout.buffer.write(json_line(what))
-        sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        stack.callback(output.close)
+        run_node(make_plan(members, me, algorithm, options, state), lambda what: output.line(json_line(what)))
 
 
 def read_group(text: str, name: str | None, key_file: Path | None) -> Group:

@@ -13,6 +13,7 @@ holds this); those above the line do no I/O:
     plan            how a node is started
     ----
     log             one line on standard error for what an operator should know
+    output          lines on standard output, for which the node never waits
     durable         durable fields on disk
     journal         the events of this incarnation on disk
     resource        a file that refuses writes with old tokens
