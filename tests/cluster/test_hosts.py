@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -122,9 +123,9 @@ def test_messages_both_ways_bring_two_clocks_together() -> None:
     assert [event.at for event in moved[1].events] == [100, 120, 120]
 
 
-def written(folder: Path, algorithm: str) -> Path:
+def written(folder: Path, algorithm: str, parameters: dict[str, Any] | None = None) -> Path:
     """A folder with the journals of a run on two hosts."""
-    scenario = Scenario(algorithm=algorithm, n=3)
+    scenario = Scenario(algorithm=algorithm, n=3, parameters=parameters or {})
     folder.mkdir(exist_ok=True)
     for life in lives_of(scenario, load_algorithm(algorithm), [5, 5, 9]):
         journal = Journal(folder / f"{life.head.node}-x.jsonl", life.head)
@@ -144,6 +145,17 @@ def test_vez_validate_merges_a_folder_of_journals(tmp_path: Path, capsys: pytest
     (folder / "3-x.jsonl").unlink()
     assert run(["validate", str(folder)]) == 65
     assert "a journal is missing" in capsys.readouterr().err
+
+
+def test_journals_of_a_file_can_be_held_against_an_algorithm_with_other_parameters(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = f"{ROOT}/src/vez/algorithms/mutex/quorum_retry.py:QuorumRetry"
+    folder = str(written(tmp_path / "file", name, {"slot_ms": 3.0}))
+    assert run(["validate", folder, "--algorithm", name]) == 0
+    capsys.readouterr()
+    assert run(["validate", folder, "--algorithm", "lamport"]) == 1
+    assert "lamport cannot have taken a step" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize("command", ["show", "validate"])

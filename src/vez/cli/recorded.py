@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
+from typing import Any
 
 from vez import plugins
 from vez.algorithms import ALGORITHMS
 from vez.core.process import Process
 from vez.core.trace import Trace
-from vez.errors import BadData, Misuse
+from vez.errors import BadData, Misuse, VezError
 from vez.study.load import load_algorithm
 from vez.zoo import PREFIX, ZOO
 
@@ -43,7 +45,23 @@ def merged(folder: Path, given: str | None) -> Trace:
     lives = read_lives(folder)
     scenario = scenario_of(lives)
     algorithm = algorithm_of(scenario.algorithm, None if is_known(scenario.algorithm) else given, folder)
+    scenario = scenario.but(parameters=_of(algorithm, scenario.parameters))
     return assemble(lives, Setup(scenario, algorithm), kept=read_kept(folder))
+
+
+def _of(algorithm: type[Process], parameters: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of a run that an algorithm has too. The run may be that of another one, against which it is held.
+
+    A validation looks at the starts in the journals; here they only decide what the header says.
+    """
+    from vez.validate.beginning import converted_parameters
+
+    found = {}
+    for name, value in parameters.items():
+        with contextlib.suppress(VezError):
+            converted_parameters(algorithm, {name: value})
+            found[name] = value
+    return found
 
 
 def is_known(name: str) -> bool:
