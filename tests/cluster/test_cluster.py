@@ -206,6 +206,9 @@ def test_a_key_that_the_algorithm_does_not_know_does_nothing(tmp_path: Path) -> 
         assert not running.inside  # it would be shown as waiting for ever
         assert "want" not in keys.help
         assert "elect" in keys.help
+        for key in "²٣é\n ":
+            keys.press(key)  # digits that are none of ours
+        assert keys.chosen == 1
         await member.stop()
 
     asyncio.run(test())

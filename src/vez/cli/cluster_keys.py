@@ -19,6 +19,8 @@ HELP = (
 )
 _ASKS = {"mutex": "w: want  ", "election": "e: elect  "}
 """What the application can ask for, by the role of the algorithm."""
+DIGITS = "0123456789"
+"""Not `isdigit`, which knows others that `int` refuses."""
 SLOW_MS = 5.0
 """Delay of a slow channel, in ms of the algorithm: some message times."""
 
@@ -46,7 +48,7 @@ class Keys:
         running, node = self._running, self.chosen
         if not running.has_begun:
             return
-        if key.isdigit() and int(key) in self._ids:
+        if key in DIGITS and int(key) in self._ids:
             self._choose(int(key))
         elif key == "\t":
             self._choose(self._ids[(self._ids.index(node) + 1) % len(self._ids)])
