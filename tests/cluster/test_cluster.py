@@ -214,6 +214,29 @@ def test_a_key_that_the_algorithm_does_not_know_does_nothing(tmp_path: Path) -> 
     asyncio.run(test())
 
 
+def test_what_was_done_to_channels_is_done_again_to_a_node_that_recovers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def test() -> None:
+        tmp_path.chmod(0o700)
+        setup = Setup(Scenario(algorithm="coordinator", n=3), ALGORITHMS["coordinator"])
+        running = Cluster(setup, tmp_path, time_scale=10.0, watch=lambda _: None)
+        member = running.members[1]
+        await member.start()
+        await running.cut(1, 3)
+        running.slow(1, 2, 5.0)
+        running.slow(1, 3, 5.0)
+        running.slow(1, 3, 0.0)
+        await running.crash(1)
+        told = list[str]()
+        monkeypatch.setattr(member, "do", told.append)
+        await running.recover(1)
+        assert told == ["cut 3", "slow 2 50.000"]
+        await member.kill()
+
+    asyncio.run(test())
+
+
 def test_keys_crash_and_recover_nodes_while_they_run(tmp_path: Path) -> None:
     """In a real terminal of 60 columns: choose node 2, kill it, start it again without memory, cut 1→2, end."""
     path = tmp_path / "run.jsonl"

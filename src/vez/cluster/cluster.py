@@ -48,7 +48,8 @@ class Cluster:
         self.time_scale = time_scale
         self.faults: list[AnyEvent] = []
         self.cuts: set[tuple[int, int]] = set()
-        self.slowed: set[tuple[int, int]] = set()
+        self.slowed: dict[tuple[int, int], float] = {}
+        """Channels that deliver later, and by how many ms of the algorithm."""
         self.inside: dict[int, str] = {}
         """`waiting` or `inside`, for those that are."""
         self.resident: dict[int, int] = {}
@@ -144,6 +145,9 @@ class Cluster:
                 for one, other in self.cuts:
                     if one == process:
                         member.do(f"cut {other}")
+                for (one, other), by_ms in self.slowed.items():
+                    if one == process:
+                        self._slow(one, other, by_ms)
                 await member.begun()
                 self._perfect.recovered(process)
                 self._next(process)
@@ -177,10 +181,15 @@ class Cluster:
 
     def slow(self, process: int, peer: int, by_ms: float) -> None:
         """Let a channel deliver later by so many ms of the algorithm; 0: as fast as it can."""
-        (self.slowed.add if by_ms else self.slowed.discard)((process, peer))
-        self.members[process].do(f"slow {peer} {by_ms * self.time_scale:.3f}")
+        self.slowed.pop((process, peer), None)
+        if by_ms:
+            self.slowed[process, peer] = by_ms
+        self._slow(process, peer, by_ms)
 
     # Inside.
+
+    def _slow(self, process: int, peer: int, by_ms: float) -> None:
+        self.members[process].do(f"slow {peer} {by_ms * self.time_scale:.3f}")
 
     async def _stop(self) -> None:
         """End whatever is still done, and all members; none is left afterwards."""
