@@ -12,6 +12,7 @@ from vez.cli.app import run
 from vez.core.trace import Crashed, Entered, Recovered, Sent, Trace
 from vez.core.trace_file import load
 from vez.validate import Answer, validate
+from vez.validate.steps import OUTCOMES
 
 
 @pytest.mark.parametrize(
@@ -38,3 +39,7 @@ def test_a_real_run_is_possible_and_a_changed_one_is_not(name: str, faults: list
     wrong = msgspec.structs.replace(sent, kind=f"{sent.kind}s")
     changed = tuple(wrong if event is sent else event for event in trace)
     assert validate(Trace(trace.header, changed), find(name)).answer is Answer.IMPOSSIBLE
+    last = max(index for index, event in enumerate(trace) if isinstance(event, OUTCOMES))
+    assert not any(isinstance(event, Crashed) for event in trace.events[last:])
+    cut = (*trace.events[:last], *trace.events[last + 1 :])
+    assert validate(Trace(trace.header, cut), find(name)).answer is Answer.IMPOSSIBLE, "all processes ended in order"

@@ -65,6 +65,7 @@ def assemble(
             timers=timers,
             time_scale=scale,
             instant=len(clocks) == 1,
+            whole_ends=not raised and all(life.head.vez_journal > 1 for life in lives),  # who did not say so, crashed
         ),
     )
     return Trace(header, tuple(found))

@@ -249,6 +249,8 @@ class Promises(msgspec.Struct, frozen=True, omit_defaults=True):
     """A handler takes no time: all its events have one time."""
     whole_steps: bool = False
     """A crash never stops a process in the middle of a handler."""
+    whole_ends: bool = False
+    """The end of the run stopped no process in the middle of a handler: each has finished it or crashed."""
     sharp_faults: bool = False
     """Crashes and cuts work at once: what meets them is recorded as lost right then, and nothing comes through late."""
 

@@ -71,7 +71,7 @@ class Replica:
             self._recover(step, cause)
         elif isinstance(cause, Fired):
             self._fire(step.index, cause)
-        stopped_at_end = step.is_last and context.trace.header.end != "quiet"
+        stopped_at_end = step.is_last and context.trace.header.end != "quiet" and not context.promises.whole_ends
         cut = not context.promises.whole_steps and (step.crashed or stopped_at_end)
         if self._is_failure(step) and not self._is_handled(step):
             return
@@ -282,7 +282,7 @@ class Replica:
             return False
 
     def _with_storage(self, step: Step, before: Candidate, after: Candidate, cut: bool) -> list[Candidate]:
-        """A killed process may or may not have stored its fields, unless its journal says so or a later message arrived."""
+        """A killed process may have stored its fields or not, unless the trace says so or a later message arrived."""
         if not (cut and step.crashed) or self._stored(before.body) == self._stored(after.body):
             return [after]
         stored = any(isinstance(self._context.events[index], Stored) for index in step.outcomes)
