@@ -344,6 +344,9 @@ def test_a_group_is_a_list_or_a_file(tmp_path: Path) -> None:
     path.write_text('name = "demo"\nkey_file = "key"\n[nodes]\n3 = "127.0.0.1:7003"\n1 = "[::1]:7001"\n')
     group = load_group(path)
     assert (group.ids, group.key, str(group.addresses[1])) == ((3, 1), b"k" * 32, "[::1]:7001")
+    path.write_text('[nodes]\n1 = "unix:1.sock"\n2 = "unix:2.sock"\n01 = "unix:3.sock"\n')
+    with pytest.raises(Misuse, match="node 1 is listed twice"):
+        load_group(path)
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from __future__ import annotations
 import ipaddress
 import re
 import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -108,22 +109,31 @@ def load_group(path: Path) -> Group:
         raise BadData(f"{path}: {error}", hint='a group has [nodes] with lines like 1 = "127.0.0.1:7001"') from error
     folder = path.parent
     tls = file.tls and Tls(*(str(folder / name) for name in (file.tls.authority, file.tls.certificate, file.tls.key)))
-    addresses = {_id(node): _address(text, folder) for node, text in file.nodes.items()}
+    addresses = _addresses((node, _address(text, folder)) for node, text in file.nodes.items())
     key = None if file.key_file is None else read_key(folder / file.key_file)
     return checked(Group(name=file.name, addresses=addresses, key=key, tls=tls))
 
 
 def listed_group(text: str, name: str, directory: Path, key_file: Path | None = None, tls: Tls | None = None) -> Group:
     """A group from a list: identifiers, or identifiers with addresses."""
+    parts = (part.strip().partition("=") for part in text.split(","))
+    addresses = _addresses(
+        (node, _address(address, Path()) if equals else Unix(str(directory / f"{_id(node)}.sock")))
+        for node, equals, address in parts
+    )
+    key = None if key_file is None else read_key(key_file)
+    return checked(Group(name=name, addresses=addresses, key=key, tls=tls))
+
+
+def _addresses(found: Iterable[tuple[str, Address]]) -> dict[int, Address]:
+    """Addresses by identifier. Two texts may be the same identifier: 1 and 01."""
     addresses: dict[int, Address] = {}
-    for part in text.split(","):
-        node, equals, address = part.strip().partition("=")
+    for node, address in found:
         one = _id(node)
         if one in addresses:
             raise Misuse(f"group: node {one} is listed twice")
-        addresses[one] = _address(address, Path()) if equals else Unix(str(directory / f"{one}.sock"))
-    key = None if key_file is None else read_key(key_file)
-    return checked(Group(name=name, addresses=addresses, key=key, tls=tls))
+        addresses[one] = address
+    return addresses
 
 
 def check_name(name: str) -> None:
