@@ -8,12 +8,14 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from tests.conftest import ROOT
 from tests.node.processes import PATIENCE, nodes
 from vez.cli.app import run
+from vez.node.control import Controlled, obey
 
 
 def test_bytes_that_are_not_text_are_an_unknown_command_and_the_next_one_is_obeyed(tmp_path: Path) -> None:
@@ -36,6 +38,27 @@ def test_bytes_that_are_not_text_are_an_unknown_command_and_the_next_one_is_obey
         "",
     ]
     assert answers[-1]["status"]["state"] == "outside"
+
+
+class Deaf:
+    """A node that obeys nothing."""
+
+    def __getattr__(self, name: str) -> None:
+        raise AssertionError(name)
+
+
+@pytest.mark.parametrize(
+    ("line", "words", "hint"),
+    [
+        ("slow", "slow needs PEER and MS", "slow PEER MS"),
+        ("slow 2", "slow needs MS", "slow PEER MS"),
+        ("slow 2 3 4", "slow does not take '2 3 4'", "slow PEER MS"),
+        ("cut", "cut needs PEER", "cut PEER"),
+        ("want 1 2 3", "want does not take '1 2 3'", "want [MS [LINGER]]"),
+    ],
+)
+def test_a_command_says_what_it_needs(line: str, words: str, hint: str) -> None:
+    assert obey(cast(Controlled, Deaf()), line) == {"error": words, "hint": hint}
 
 
 def test_a_line_without_an_end_is_answered_on_the_control_socket_too(tmp_path: Path) -> None:

@@ -108,9 +108,10 @@ def _obey(node: Controlled, word: str, values: list[str]) -> dict[str, Any] | No
         case _:
             known = {form.split()[0]: form for form in FORMS}
             if word in known:
-                given = " ".join(values)
-                words = f"does not take {given[:40]!r}" if given else "needs more"
-                raise Misuse(f"{word} {words}", hint=known[word])
+                needed = [part for part in known[word].split()[1:] if not part.startswith("[")]
+                if missing := needed[len(values) :]:
+                    raise Misuse(f"{word} needs {' and '.join(missing)}", hint=known[word])
+                raise Misuse(f"{word} does not take {' '.join(values)[:40]!r}", hint=known[word])
             raise UnknownName("command", word[:40], known)
     return None
 
