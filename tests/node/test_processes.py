@@ -152,6 +152,17 @@ def test_a_node_without_state_that_was_killed_and_started_again_is_a_possible_ru
     assert run(["validate", str(journal)]) == 0
 
 
+def test_a_killed_node_without_state_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    with nodes(tmp_path, COUNTER, 2) as made:
+        one = made.start(1, state=False)
+        one.event("started")
+        one.kill()
+    assert not list(temporary.iterdir())
+
+
 def test_the_control_socket_takes_the_same_commands(tmp_path: Path) -> None:
     with nodes(tmp_path, "token-ring", 2) as made:
         control = tmp_path / "control"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -115,14 +114,10 @@ def node(me: int, group: str, algorithm: str, **options: Any) -> None:
         if not line:  # whoever started it is gone
             return
         options["amnesia"] = b"--amnesia" in line
-    with ExitStack() as stack:
-        state = options["state"]
-        if state is None:  # only then: a node that is killed leaves it behind
-            import tempfile  # half a megabyte, which nodes of a cluster do not need
-
-            state = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="vez-node-")))
-        stack.callback(output.close)
-        run_node(make_plan(members, me, algorithm, options, state), lambda what: output.line(json_line(what)))
+    try:
+        run_node(make_plan(members, me, algorithm, options), lambda what: output.line(json_line(what)))
+    finally:
+        output.close()
 
 
 def read_group(text: str, name: str | None, key_file: Path | None) -> Group:
@@ -154,14 +149,14 @@ def _make(folder: Path) -> None:
         raise CannotWrite(f"cannot make the folder {folder}: {error.strerror}") from error
 
 
-def make_plan(members: Group, me: int, name: str, options: dict[str, Any], state: Path) -> Plan:
+def make_plan(members: Group, me: int, name: str, options: dict[str, Any]) -> Plan:
     """Check the options as a scenario is checked, and say how the node is started."""
     if me not in members.addresses:
         raise Misuse(f"--id {me} is not in the group", hint=f"nodes: {', '.join(map(str, members.ids))}")
     if options["amnesia"] and options["state"] is None:
         raise Misuse("--amnesia has no effect without --state", hint="add --state, or leave --amnesia out")
     setup = Setup(_scenario(members, name, options), load_algorithm(name))
-    for folder in (state, options["trace"]):
+    for folder in (options["state"], options["trace"]):
         if folder is not None:
             _make(folder)
     settings = Settings(
@@ -175,7 +170,7 @@ def make_plan(members: Group, me: int, name: str, options: dict[str, Any], state
         algorithm=name,
         topology=setup.topology,
         fresh=lambda: setup.process(me),
-        state=state,
+        state=options["state"],
         journal=options["trace"],
         control=options["control"],
         memory=not options["amnesia"],

@@ -20,7 +20,7 @@ from vez.node.channel import Events
 from vez.node.connection import Self
 from vez.node.control import Control, read_input, serve
 from vez.node.detection import GRACE_MS, Detection
-from vez.node.durable import Durable
+from vez.node.durable import Durable, Forgetful
 from vez.node.frames import LONGEST_DELAY_US, Codec
 from vez.node.identity import make_identity
 from vez.node.journal import FORMAT, Ended, Head, Journal, clock_name, now_us
@@ -52,7 +52,7 @@ class Node(Outside):
         self._process = plan.fresh()
         self._kind = type(self._process)
         self._incarnation = os.urandom(8).hex()
-        self._durable = Durable(plan.state, plan.me, plan.algorithm, self._kind)
+        self._durable = Forgetful() if plan.state is None else Durable(plan.state, plan.me, plan.algorithm, self._kind)
         self._recovers = self._durable.found is not None
         if plan.memory:
             for name, value in (self._durable.found or {}).items():

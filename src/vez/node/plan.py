@@ -24,8 +24,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     topology: Topology
     fresh: Callable[[], Process]
     """Makes a process with its parameters and initial fields."""
-    state: Path
-    """Directory of the durable fields."""
+    state: Path | None = None
+    """Directory of the durable fields; None: nothing is kept, and every start is a first start."""
     journal: Path | None = None
     """Directory of the journals; None: nothing is recorded."""
     control: Path | None = None
