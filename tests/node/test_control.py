@@ -83,6 +83,8 @@ def test_a_line_without_an_end_is_answered_on_the_control_socket_too(tmp_path: P
             with client.makefile("rb") as answers:
                 assert [list(json.loads(line)) for line in answers] == [["status"], ["ok"]]
             assert one.close() == (0, "")  # while this client is still connected
+        assert not list(tmp_path.rglob("*.sock")), "the socket of the group"
+        assert not control.exists()
 
 
 @pytest.mark.parametrize("kind", ["a file", "a folder", "a long name"])

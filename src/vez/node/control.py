@@ -32,7 +32,7 @@ import msgspec
 
 from vez.errors import Misuse, UnknownName, VezError
 from vez.node.group import Unix
-from vez.node.sockets import listen, stop_listening
+from vez.node.sockets import Listener, listen
 
 LONGEST = 1000
 """Characters of a command."""
@@ -209,12 +209,12 @@ class Session(asyncio.Protocol):
 class Control(NamedTuple):
     """The control socket of a node."""
 
-    server: asyncio.Server
+    listener: Listener
     sessions: set[Session]
 
     def close(self) -> None:
         """Listen no longer, and close all connections."""
-        stop_listening(self.server)
+        self.listener.stop()
         for session in list(self.sessions):
             session.close()
 

@@ -84,31 +84,48 @@ def refuse_without_unix_sockets(group: Group) -> None:
         raise EngineUnavailable("this system has no Unix sockets", hint="use 127.0.0.1:PORT and a key file")
 
 
-async def listen(address: Address, factory: Callable[[], asyncio.BaseProtocol]) -> asyncio.Server:
+class Listener:
+    """A server, and its file if it is a Unix socket."""
+
+    def __init__(self, server: asyncio.Server, path: Path | None = None) -> None:
+        self._server = server
+        self._path = path
+
+    @property
+    def sockets(self) -> list[int]:
+        """The descriptors at which it listens."""
+        return [listener.fileno() for listener in self._server.sockets]
+
+    def stop(self) -> None:
+        """Accept nobody any more, and remove the file.
+
+        The file goes first: as long as the socket is open, no other node can have put its own in its place. The server
+        is closed in the next turn of the loop: asyncio cannot show a connection whose server is closed already, and
+        leaves one open that was accepted in this turn.
+        """
+        path, self._path = self._path, None
+        if path is not None:
+            with contextlib.suppress(OSError):
+                path.unlink()
+        loop = asyncio.get_running_loop()
+        for descriptor in self.sockets:
+            with contextlib.suppress(NotImplementedError):  # a loop without readers
+                loop.remove_reader(descriptor)
+        loop.call_soon(self._server.close)
+
+
+async def listen(address: Address, factory: Callable[[], asyncio.BaseProtocol]) -> Listener:
     """Accept connections."""
     loop = asyncio.get_running_loop()
     try:
         if not isinstance(address, Unix):
-            return await loop.create_server(factory, address.host, address.port)
+            return Listener(await loop.create_server(factory, address.host, address.port))
         path = Path(address.path)
         private_directory(path.parent)
         await _remove_dead(path)
-        return await loop.create_unix_server(factory, address.path)
+        return Listener(await loop.create_unix_server(factory, address.path), path)
     except OSError as error:
         raise EngineUnavailable(f"cannot listen at {address}: {error.strerror or error}") from error
-
-
-def stop_listening(server: asyncio.Server) -> None:
-    """Accept nobody any more.
-
-    The server is closed in the next turn of the loop: asyncio cannot show a connection whose server is closed already,
-    and leaves one open that was accepted in this turn.
-    """
-    loop = asyncio.get_running_loop()
-    for listener in server.sockets:
-        with contextlib.suppress(NotImplementedError):  # a loop without readers
-            loop.remove_reader(listener.fileno())
-    loop.call_soon(server.close)
 
 
 async def _remove_dead(path: Path) -> None:

@@ -17,7 +17,7 @@ from vez.node.frames import Data, LateData, NamedData, Saying
 from vez.node.group import Group
 from vez.node.handshake import Hello
 from vez.node.link import Inbox, Letter
-from vez.node.sockets import Contexts, dial, listen, stop_listening
+from vez.node.sockets import Contexts, Listener, dial, listen
 from vez.node.waiting import WaitingRoom
 
 LAST_TURNS = 10
@@ -41,13 +41,13 @@ class Transport:
         self._inboxes = {peer: Inbox(reliable=reliable, no_return=own.no_return(peer)) for peer in group.ids}
         self._waiting = WaitingRoom(own.limits, fifo=fifo)
         self._waiters = self._waiting.waiters
-        self._server: asyncio.Server | None = None
+        self._listener: Listener | None = None
         self._doors = self._make_doors()
         self._is_shut = False
 
     async def start(self, peers: Iterable[int]) -> None:
         """Listen, and dial these peers. Others are dialled when something is sent to them."""
-        self._server = await listen(self._group.addresses[self._own.me], self._doors or self._accept)
+        self._listener = await listen(self._group.addresses[self._own.me], self._doors or self._accept)
         for peer in peers:
             self.channel(peer)
         self._tasks.append(asyncio.get_running_loop().create_task(self._watch()))
@@ -56,8 +56,8 @@ class Transport:
         """Close all connections now: what arrives from here on must not be acknowledged, since nobody handles it."""
         self._is_shut = True
         self._waiting.stop()
-        if self._server is not None:
-            stop_listening(self._server)
+        if self._listener is not None:
+            self._listener.stop()
         if self._doors is not None:
             self._doors.close()
         for wire in self._wires():
@@ -99,13 +99,13 @@ class Transport:
 
     def close_copies(self) -> None:
         """In a forked child: close the sockets that it has inherited, without a word to the other side."""
-        servers = [] if self._server is None else list(self._server.sockets)
         carriers = [getattr(wire, "transport", None) for wire in self._wires()]
-        found = [*servers, *(one.get_extra_info("socket") for one in carriers if one is not None)]
-        for socket in found:
-            if socket is not None and socket.fileno() >= 0:
+        sockets = [one.get_extra_info("socket") for one in carriers if one is not None]
+        found = [] if self._listener is None else self._listener.sockets
+        for descriptor in (*found, *(socket.fileno() for socket in sockets if socket is not None)):
+            if descriptor >= 0:
                 with contextlib.suppress(OSError):
-                    os.close(socket.fileno())
+                    os.close(descriptor)
 
     @property
     def linked(self) -> list[int]:
