@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sized
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from vez.core.trace import AnyEvent, Delivered, Header, Noted, Sent, TimerSet, Trace
-from vez.draw import svg
+from vez.core.trace import AnyEvent, Delivered, Header, Noted, Sent, Status, TimerSet, Trace
+from vez.draw import html, svg
 from vez.draw.trace import limits
 from vez.draw.trace.layout import Picture
 from vez.draw.trace.scale import Scale
+from vez.sim.scenario import load
+from vez.study.load import load_algorithm
+from vez.study.report import run_and_report
 
 from .hostile import hostile
 from .traces import SCENARIOS, run
@@ -106,6 +111,43 @@ def test_labels_do_not_lie_on_each_other() -> None:
     assert len(level) >= 12
     for place, (x, y, _) in enumerate(level):
         assert all(abs(x - other_x) > 12 or abs(y - other_y) > 6 for other_x, other_y, _ in level[:place])
+
+
+@pytest.mark.parametrize("name", ["01-coordinator", "08-ricart-agrawala", "19-franklin", "26-blocking-clients"])
+def test_every_label_of_a_message_and_every_state_is_drawn(name: str) -> None:
+    """Where they find no room, time is drawn longer."""
+    scenario = load(Path(__file__).parent.parent.parent / "scenarios" / f"{name}.toml")
+    found = run_and_report(scenario, load_algorithm(scenario.algorithm))
+    picture = svg(found.trace, found.verdicts)
+    root = parse(picture)
+    messages = [group for group in root.iter(f"{NAMESPACE}g") if group.get("data-number")]
+    assert [group.get("data-i") for group in messages if group.find(f"{NAMESPACE}text") is None] == []
+    states = {(event.at, event.process): event.text for event in found.trace if isinstance(event, Status)}
+    words = [text.text or "" for text in root.iter(f"{NAMESPACE}text") if "words" in text.get("class", "")]
+    assert Counter(states.values()) - Counter(part for line in words for part in line.split(" · ")) == Counter()
+    assert "Not drawn" not in picture
+
+
+def test_labels_without_room_are_counted_in_the_heading() -> None:
+    header = Header(vez_trace=2, algorithm="a", role="other", ids=(1, 2), topology="complete", ended_at=1)
+    pairs = [(Sent(0, 1, number, 2, "M"), Delivered(1, 2, 1, number)) for number in range(100)]
+    trace = Trace(header, tuple(event for pair in zip(*pairs, strict=True) for event in pair))
+    picture = svg(trace)
+    labels = [group for group in parse(picture).iter(f"{NAMESPACE}g") if group.find(f"{NAMESPACE}text") is not None]
+    drawn = sum(group.get("data-number") is not None for group in labels)
+    assert 0 < drawn < 100
+    said = f"{100 - drawn} labels without room, which the mouse shows"
+    assert f"Not drawn: {said}." in picture
+    assert said in html(trace)
+
+
+def test_states_of_a_process_stay_in_their_order() -> None:
+    header = Header(vez_trace=2, algorithm="a", role="other", ids=(1, 2), topology="complete", ended_at=9)
+    trace = Trace(header, tuple(Status(at, 1, f"state {at}") for at in range(9)))
+    words = [text for text in parse(svg(trace)).iter(f"{NAMESPACE}text") if text.get("class") == "words"]
+    assert [text.text for text in words] == [f"state {at}" for at in range(9)]
+    heights = [float(text.get("y", "")) for text in words]
+    assert heights == sorted(heights)
 
 
 def test_hostile_text_is_escaped() -> None:

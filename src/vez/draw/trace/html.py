@@ -34,9 +34,8 @@ from vez.draw.trace.layout import Picture, clean, shown
 from vez.draw.trace.limits import limit
 from vez.draw.trace.messages import colours, kind_of
 from vez.draw.trace.network import network
-from vez.draw.trace.places import Places
 from vez.draw.trace.steps import steps
-from vez.draw.trace.svg import draw
+from vez.draw.trace.svg import Drawing, draw
 from vez.properties.verdict import Verdict
 from vez.words import LANGUAGES, property_name, scenario_title, status_words, topology_name
 
@@ -47,12 +46,12 @@ def html(trace: Trace, verdicts: Sequence[Verdict] = ()) -> str:
     """The trace as a page to be opened in a browser."""
     kept, left_out = limit(shown(trace))
     picture = Picture(kept, verdicts)
-    diagram, places = draw(picture, heading=False)
+    drawing = draw(picture, left_out, heading=False)
     parts = {
         "title": escape(picture.title),
         "style": _file("player.css") + _file("network.css"),
-        "diagram": diagram,
-        "data": embed(_data(picture, places, left_out, len(trace.header.ids))),
+        "diagram": drawing.svg,
+        "data": embed(_data(picture, drawing, len(trace.header.ids))),
         "script": "\n".join(map(_file, SCRIPTS)),
     }
     return fill(_file("page.html"), parts)
@@ -77,8 +76,8 @@ def embed(data: dict[str, Any]) -> str:
     return text
 
 
-def _data(picture: Picture, places: Places, left_out: Sequence[str], total: int) -> dict[str, Any]:
-    header = picture.trace.header
+def _data(picture: Picture, drawing: Drawing, total: int) -> dict[str, Any]:
+    header, places = picture.trace.header, drawing.places
     sent = picture.trace.messages()
     return {
         "algorithm": clean(header.algorithm),
@@ -90,7 +89,7 @@ def _data(picture: Picture, places: Places, left_out: Sequence[str], total: int)
         "names": list(picture.names.values()),
         "end": picture.end,
         "messages": len(sent),
-        "leftOut": left_out,
+        "leftOut": drawing.left_out,
         "events": [_event(event, picture, sent) for event in picture.trace.events],
         "arrows": _arrows(picture),
         "network": network(header, total),
@@ -101,7 +100,7 @@ def _data(picture: Picture, places: Places, left_out: Sequence[str], total: int)
             "xs": [round(places.x(process), 1) for process in picture.ids],
             "knots": places.scale.knots,
             "ys": [round(place, 2) for place in places.scale.places],
-            "unit": places.unit,
+            "unit": places.scale.tail,
             "unitUs": places.unit_us,
             "bottom": round(places.bottom, 1),
         },

@@ -22,6 +22,11 @@ class Markup:
     def __str__(self) -> str:
         return "\n".join(self._parts)
 
+    def add(self, others: Markup) -> Markup:
+        """Put other elements on top of these."""
+        self._parts += others._parts
+        return self
+
     @staticmethod
     def element(name: str, text: str) -> str:
         """An element that holds text only."""

@@ -7,7 +7,7 @@ from collections import Counter
 
 from vez.draw.trace.layout import Arrow, Picture
 from vez.draw.trace.markup import Markup, width_of
-from vez.draw.trace.places import Labels, Places
+from vez.draw.trace.places import Box, Labels, Places
 from vez.draw.trace.words import full_label
 from vez.words.sentence import ms
 
@@ -16,6 +16,13 @@ STEEPEST = 34
 """Largest slope, in degrees, at which a label is rotated with its arrow; on steeper arrows it is horizontal."""
 SIZE = 11
 BESIDE = 6.0
+CLEAR = 11
+"""Distance that a label keeps from the lifelines: half of the widest bar and a little."""
+PARTS = (0.5, 0.36, 0.64, 0.22, 0.78, 0.12, 0.88)
+PIECE = 14
+NEAR_END = 84
+ABOVE, ON, BELOW = -4, 3, 12
+"""From the line to the baseline of a label."""
 Point = tuple[float, float]
 
 
@@ -48,6 +55,22 @@ def draw_messages(out: Markup, picture: Picture, places: Places, labels: Labels)
         out.close()
 
 
+def mark_lines(picture: Picture, places: Places, labels: Labels) -> None:
+    """Let no label lie on the head of an arrow or the cross of a lost message. Words avoid the ends of lines."""
+    for arrow in picture.arrows:
+        if arrow.sender == arrow.to:
+            continue
+        (x, y), (tip, low) = _ends(arrow, places)
+        side = math.copysign(1, tip - x)
+        if arrow.fate != "flying":
+            labels.reserve((min(tip, tip - 9 * side), low - 4, max(tip, tip - 9 * side), low + 4))
+        slope = (low - y) / (abs(tip - x) or 1)
+        for piece in range(0, int(min(NEAR_END, abs(tip - x))), PIECE):
+            drop = slope * (piece + PIECE / 2)
+            labels.avoid((x + side * (piece + PIECE / 2), y + drop))
+            labels.avoid((tip - side * (piece + PIECE / 2), low - drop))
+
+
 def colours(picture: Picture) -> dict[str, int]:
     """A colour for each kind of message; further kinds share the last colour."""
     kinds = sorted({kind_of(arrow) for arrow in picture.arrows})
@@ -68,7 +91,6 @@ def _slant(out: Markup, arrow: Arrow, places: Places, labels: Labels, lower: flo
     along = ((end[0] - start[0]) / length, (end[1] - start[1]) / length)
     if arrow.fate == "delivered":
         _head(out, end, along)
-        labels.take((min(end[0], end[0] - 10 * along[0]), end[1] - 5, max(end[0], end[0] - 10 * along[0]), end[1] + 5))
     elif arrow.fate != "flying":
         out.cross(end[0], end[1], 4.5)
     _label(out, arrow, places, labels, start, end)
@@ -104,15 +126,35 @@ def _label(out: Markup, arrow: Arrow, places: Places, labels: Labels, start: Poi
     wide = width_of(shown, SIZE)
     rise = math.degrees(math.atan2(end[1] - start[1], abs(end[0] - start[0]) or 1))
     turn = rise * (1 if end[0] > start[0] else -1) if rise <= STEEPEST else 0
-    gaps = max(1, round(abs(end[0] - start[0]) / places.spacing))
+    for part, middle in _spots(abs(end[0] - start[0]), wide * math.cos(math.radians(turn)), places.spacing):
+        x, y = start[0] + (end[0] - start[0]) * middle, start[1] + (end[1] - start[1]) * (middle if turn else part)
+        for down in (ABOVE, BELOW) if turn else (ON,):
+            if labels.take(*_boxes(x, y + down, wide, turn)):
+                out.text(x, y + down, shown, "", turn=turn, full=text)
+                return
+    labels.missing.append((arrow.sent_at, arrow.end_at))
+
+
+def _spots(long: float, wide: float, spacing: float) -> list[tuple[float, float]]:
+    """Where on the line a label may be, the best first: rather near an end, and its middle not too near a lifeline."""
+    gaps = max(1, round(long / spacing))
+    edge = min((wide / 2 + CLEAR) / (long / gaps), 0.5) if long else 0.5
     order = sorted(range(gaps), key=lambda gap: min(gap, gaps - 1 - gap))
-    spots = [(gap + part) / gaps for part in (0.5, 0.36, 0.64) for gap in order]
-    for part in spots:
-        x, y = start[0] + (end[0] - start[0]) * part, start[1] + (end[1] - start[1]) * part
-        tall = 11 + wide * abs(math.sin(math.radians(turn)))
-        if labels.take((x - wide / 2, y - 3 - tall / 2 - 3, x + wide / 2, y - 3 + tall / 2 - 3)):
-            out.text(x, y - 4 if turn else y + 3, shown, "", turn=turn, full=text)
-            return
+    return [((gap + part) / gaps, (gap + min(max(part, edge), 1 - edge)) / gaps) for part in PARTS for gap in order]
+
+
+def _boxes(x: float, y: float, wide: float, turn: float) -> list[Box]:
+    """The room of a label with its middle at a point. A rotated one is a row of short boxes, not a tall one."""
+    angle = math.radians(turn)
+    count = max(1, math.ceil(wide / PIECE)) if turn else 1
+    half = wide / count / 2
+    reach, tall = half * math.cos(angle), half * abs(math.sin(angle)) + SIZE / 2
+    found: list[Box] = []
+    for place in range(count):
+        along = (2 * place + 1 - count) * half
+        middle = (x + along * math.cos(angle), y + along * math.sin(angle) - 4)
+        found.append((middle[0] - reach, middle[1] - tall, middle[0] + reach, middle[1] + tall))
+    return found
 
 
 def _loop(out: Markup, arrow: Arrow, places: Places, labels: Labels) -> None:
@@ -123,3 +165,5 @@ def _loop(out: Markup, arrow: Arrow, places: Places, labels: Labels) -> None:
     middle, wide = (y1 + y2) / 2, width_of(arrow.label, SIZE)
     if labels.take((x + 28, middle - 7, x + 32 + wide, middle + 7)):
         out.text(x + 30 + wide / 2, middle + 4, arrow.label, "", full=full_label(arrow))
+    else:
+        labels.missing.append((arrow.sent_at, arrow.end_at))

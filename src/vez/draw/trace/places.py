@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 
 from vez.core.trace import Status
 from vez.draw.trace.layout import Picture
@@ -17,7 +18,7 @@ Box = tuple[float, float, float, float]
 class Places:
     """The geometry of one diagram."""
 
-    def __init__(self, picture: Picture, top: float) -> None:
+    def __init__(self, picture: Picture, top: float, added: Mapping[int, float] | None = None) -> None:
         count = len(picture.ids)
         widest = max((width_of(arrow.label, 11) + 56 for arrow in picture.arrows), default=0)
         said = (width_of(event.text, 10.5) + 44 for event in picture.trace.events if isinstance(event, Status))
@@ -26,12 +27,12 @@ class Places:
         self.left = LEFT
         self.top = top
         self.column = picture.column
-        self.right = max(84.0, min(0.85 * self.spacing, 150))
+        self.right = max(84.0, self.spacing - 8)
         self.width = LEFT + self.right + self.spacing * max(count - 1, 0)
         self.unit_us = max(picture.trace.header.message_us, 1)
         times = [*(event.at for event in picture.trace.events), picture.end]
         self.unit = 46.0
-        self.scale = Scale(times, self.unit_us, self.unit, top, _crowd(picture))
+        self.scale = Scale(times, self.unit_us, self.unit, top, _crowd(picture), added or {})
         self.bottom = self.scale.y(picture.end + self.unit_us * 0.7)
 
     def x(self, process: int) -> float:
@@ -57,22 +58,63 @@ def _crowd(picture: Picture) -> Callable[[int, int], float]:
 
 
 class Labels:
-    """Boxes of the labels placed so far. A later label needs a free place, or is left out."""
+    """Boxes of the labels placed so far. A later label needs a free place; those without one are remembered."""
 
     def __init__(self, places: Places) -> None:
         self._places = places
-        self._rows: dict[int, list[Box]] = {}
+        self._cells: dict[tuple[int, int], list[Box]] = {}
+        self._avoided: dict[tuple[int, int], list[tuple[float, float]]] = {}
+        self.missing: list[tuple[int, int]] = []
+        """Start and end of what each label without a place belongs to."""
 
-    def take(self, box: Box) -> bool:
-        """Reserve a box; False if it overlaps another or is outside the picture."""
+    def take(self, *boxes: Box) -> bool:
+        """Reserve the boxes of one label; False if one overlaps another label or is outside the picture."""
+        if not all(map(self._free, boxes)):
+            return False
+        for box in boxes:
+            self.reserve(box)
+        return True
+
+    def reserve(self, box: Box) -> None:
+        """Keep a box free of labels: something else is drawn there."""
+        for cell in _cells(box):
+            self._cells.setdefault(cell, []).append(box)
+
+    def avoid(self, point: tuple[float, float]) -> None:
+        """Remember that a line goes through a point."""
+        self._avoided.setdefault((int(point[1] // 20), int(point[0] // 60)), []).append(point)
+
+    def is_crossed(self, box: Box) -> bool:
+        """True if a line is known to go through the box."""
+        left, top, right, bottom = box
+        near = (point for cell in _cells(box) for point in self._avoided.get(cell, ()))
+        return any(left < x < right and top < y < bottom for x, y in near)
+
+    def _free(self, box: Box) -> bool:
         left, top, right, bottom = box
         if left < self._places.left - 24 or right > self._places.width - 4 or top < self._places.top - 12:
             return False
-        rows = range(int(top // 20), int(bottom // 20) + 1)
-        for row in rows:
-            for other in self._rows.get(row, ()):
-                if left < other[2] and other[0] < right and top < other[3] and other[1] < bottom:
-                    return False
-        for row in rows:
-            self._rows.setdefault(row, []).append(box)
-        return True
+        near = (other for cell in _cells(box) for other in self._cells.get(cell, ()))
+        return not any(left < other[2] and other[0] < right and top < other[3] and other[1] < bottom for other in near)
+
+    def wanted_room(self) -> Counter[int]:
+        """How many labels without a place a longer interval of time could help, by the start of the interval.
+
+        For the label of one moment these are the intervals beside it, for that of a message the longest one under way.
+        """
+        knots = self._places.scale.knots
+        found: Counter[int] = Counter()
+        for start, end in self.missing:
+            first, last = bisect_right(knots, start) - 1, bisect_left(knots, end)
+            if first < last:
+                found[knots[max(range(first, last), key=lambda place: knots[place + 1] - knots[place])]] += 1
+            else:
+                found.update(knots[max(first - 1, 0) : first + 1])
+        return found
+
+
+def _cells(box: Box) -> Iterator[tuple[int, int]]:
+    left, top, right, bottom = box
+    for row in range(int(top // 20), int(bottom // 20) + 1):
+        for column in range(int(left // 60), int(right // 60) + 1):
+            yield row, column

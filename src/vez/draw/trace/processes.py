@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from vez.core.assumptions import Property
@@ -30,6 +32,9 @@ from vez.draw.trace.places import Labels, Places
 
 SIZE = 10.5
 LEADING = 11.5
+NEAR = (4, 15, -6, 10, 20, 26, -11)
+FURTHER = tuple(range(32, 100, 6))
+"""Distances from a moment to its words, the best first; further away only if the process has no other moment there."""
 OUTLINED = frozenset(set(Property) - {Property.AGREEMENT, Property.TERMINATION, Property.BOUNDED_WAITING})
 """Those that are not concern everybody, or repeat what another one shows."""
 
@@ -94,7 +99,7 @@ def draw_marks(out: Markup, picture: Picture, places: Places, labels: Labels) ->
                 out.path(_crown(x, y), "crown", title=words.local(event), index=index)
             case _:
                 continue
-        labels.take((x - 8, y - 8, x + 8, y + 8))
+        labels.reserve((x - 8, y - 8, x + 8, y + 8))
     for partition in picture.partitions:
         y, wide = places.y(partition.at), width_of(partition.words, 11)
         for x in (places.width - 18 - wide, places.left + 12):
@@ -103,6 +108,8 @@ def draw_marks(out: Markup, picture: Picture, places: Places, labels: Labels) ->
                     x, y - 4, partition.words, "cut-words" if partition.cut else "healed-words", index=partition.index
                 )
                 break
+        else:
+            labels.missing.append((partition.at, partition.at))
 
 
 def _crown(x: float, y: float) -> str:
@@ -115,13 +122,36 @@ SILENT = (Sent, Cut, Healed, Wanted, Left, Paused, Resumed)
 def draw_words(out: Markup, picture: Picture, places: Places, labels: Labels) -> None:
     """Draw the status texts of each process beside its lifeline; texts of one moment share a line."""
     events = [(index, event) for index, event in enumerate(picture.trace.events) if not isinstance(event, SILENT)]
+    before: dict[int, float] = {}
+    spoken = [(told, said) for told in _moments(events) if (said := _said(told))]
+    after = _next_moments([(told[0][1].process, told[0][1].at) for told, _ in spoken])
+    for (told, said), following in zip(spoken, after, strict=True):
+        process = told[0][1].process
+        style = _style([event for _, event in told])
+        within = before.get(process, 0.0), places.y(following) if following is not None else math.inf
+        before[process] = _place(out, places, labels, told[0], said, style, within)
+
+
+def _moments(events: Iterable[tuple[int, AnyEvent]]) -> Iterator[list[tuple[int, AnyEvent]]]:
+    """What happens at one process at one time, in the order of time."""
     for _, group in groupby(sorted(events, key=_moment), key=_moment):
-        told = list(group)
-        last = max((index for index, event in told if isinstance(event, Status)), default=-1)
-        spoken = [event for index, event in told if index == last or not isinstance(event, Status)]
-        said = list(dict.fromkeys(filter(None, map(_words, spoken))))
-        if said:
-            _place(out, places, labels, told[0], said, _style([event for _, event in told]))
+        yield list(group)
+
+
+def _next_moments(moments: list[tuple[int, int]]) -> list[int | None]:
+    """For each moment of a process, its next one."""
+    found: list[int | None] = []
+    following: dict[int, int] = {}
+    for process, at in reversed(moments):
+        found.append(following.get(process))
+        following[process] = at
+    return found[::-1]
+
+
+def _said(told: list[tuple[int, AnyEvent]]) -> list[str]:
+    last = max((index for index, event in told if isinstance(event, Status)), default=-1)
+    spoken = [event for index, event in told if index == last or not isinstance(event, Status)]
+    return list(dict.fromkeys(filter(None, map(_words, spoken))))
 
 
 def _moment(item: tuple[int, AnyEvent]) -> tuple[int, int]:
@@ -151,9 +181,18 @@ def _style(events: list[AnyEvent]) -> str:
 
 
 def _place(
-    out: Markup, places: Places, labels: Labels, item: tuple[int, AnyEvent], said: list[str], style: str
-) -> None:
-    """To the right of the lifeline, or to the left, or a little lower; in several lines where one is too long."""
+    out: Markup,
+    places: Places,
+    labels: Labels,
+    item: tuple[int, AnyEvent],
+    said: list[str],
+    style: str,
+    within: tuple[float, float],
+) -> float:
+    """To the right of the lifeline, or to the left, or a little lower; in several lines where one is too long.
+
+    Between the previous words of this process and its next moment. Returns where these words end.
+    """
     index, event = item
     room = max(int((places.spacing - 26) / (SIZE * 0.56)), 8)
     lines: list[str] = []
@@ -163,9 +202,14 @@ def _place(
         else:
             lines.append(shorten(part, room))
     x, y, wide = places.x(event.process), places.y(event.at), max(width_of(line, SIZE) for line in lines)
-    for down in (4, 15, -6, 26):
-        for left in (x + 12, x - 12 - wide):
-            if labels.take((left, y + down - 10, left + wide, y + down + 2 + LEADING * (len(lines) - 1))):
-                for place, line in enumerate(lines):
-                    out.text(left, y + down + LEADING * place, line, style, full=" · ".join(said), index=index)
-                return
+    tall = LEADING * (len(lines) - 1)
+    spots = [(left, y + down) for down in NEAR for left in (x + 12, x - 12 - wide) if y + down > within[0]]
+    spots.sort(key=lambda spot: labels.is_crossed((spot[0], spot[1] - 10, spot[0] + wide, spot[1] + tall + 2)))
+    spots += [(left, y + down) for down in FURTHER for left in (x + 12, x - 12 - wide) if y + down + tall < within[1]]
+    for left, first in spots:
+        if labels.take((left, first - 10, left + wide, first + tall + 2)):
+            for place, line in enumerate(lines):
+                out.text(left, first + LEADING * place, line, style, full=" · ".join(said), index=index)
+            return first + tall
+    labels.missing.append((event.at, event.at))
+    return within[0]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
+from types import MappingProxyType
 
 LONGEST_GAP = 5
 """Longest interval without events, in message times, that is drawn in full."""
@@ -15,7 +16,10 @@ STEPS_US = [size * 10**power for power in range(10) for size in (1, 2, 5)]
 
 
 class Scale:
-    """Piecewise linear map from microseconds to pixels. Pieces with many messages in flight may be drawn longer."""
+    """Piecewise linear map from microseconds to pixels.
+
+    Pieces with many messages in flight may be drawn longer. `added` are further pixels, by the start of the piece.
+    """
 
     def __init__(
         self,
@@ -24,6 +28,7 @@ class Scale:
         unit: float,
         top: float,
         stretch: Callable[[int, int], float] = lambda start, end: 1.0,
+        added: Mapping[int, float] = MappingProxyType({}),
     ) -> None:
         self.knots = sorted({0, *times})
         self.unit_us = unit_us
@@ -35,16 +40,19 @@ class Scale:
             if units > LONGEST_GAP:
                 self.breaks.append((start, end))
                 units = SHORT_GAP
-            self.places.append(self.places[-1] + units * unit * min(stretch(start, end), MOST_STRETCH))
+            long = units * unit * min(stretch(start, end), MOST_STRETCH)
+            self.places.append(self.places[-1] + long + added.get(start, 0))
+        self.tail = unit + added.get(self.knots[-1], 0)
+        """Pixels of a message time after the last event."""
 
     def y(self, at: float) -> float:
-        """Pixels of a moment; after the last event the usual scale continues."""
+        """Pixels of a moment; after the last event the scale is `tail`."""
         place = bisect_right(self.knots, at) - 1
         if place < 0:
             return self.places[0]
         start = self.knots[place]
         if place == len(self.knots) - 1:
-            return self.places[-1] + (at - start) / self.unit_us * self.unit
+            return self.places[-1] + (at - start) / self.unit_us * self.tail
         end = self.knots[place + 1]
         return self.places[place] + (at - start) / (end - start) * (self.places[place + 1] - self.places[place])
 

@@ -10,11 +10,13 @@ import textwrap
 from collections.abc import Sequence
 from importlib.resources import files
 
+import msgspec
+
 from vez.core.trace import Trace
 from vez.draw.trace.layout import Picture, clean
 from vez.draw.trace.limits import limit
 from vez.draw.trace.markup import Markup, width_of
-from vez.draw.trace.messages import draw_messages
+from vez.draw.trace.messages import draw_messages, mark_lines
 from vez.draw.trace.places import Labels, Places
 from vez.draw.trace.processes import draw_bars, draw_marks, draw_words
 from vez.properties.verdict import Verdict
@@ -23,23 +25,32 @@ from vez.words.sentence import ms
 STYLE = files("vez.draw.trace").joinpath("svg.css").read_text(encoding="utf-8")
 
 
+ATTEMPTS = 12
+MORE, MOST = 12.0, 180.0
+"""Pixels by which an interval of time grows for each label without room (at most three at once), and in all."""
+
+
+class Drawing(msgspec.Struct, frozen=True):
+    """A diagram, its geometry, and what is not in it."""
+
+    svg: str
+    places: Places
+    left_out: tuple[str, ...]
+
+
 def svg(trace: Trace, verdicts: Sequence[Verdict] = ()) -> str:
     """The trace as an SVG file."""
     shown, left_out = limit(trace)
-    return draw(Picture(shown, verdicts), left_out)[0]
+    return draw(Picture(shown, verdicts), left_out).svg
 
 
-def draw(picture: Picture, left_out: Sequence[str] = (), *, heading: bool = True) -> tuple[str, Places]:
-    """The diagram and its geometry. Without a heading it can be part of a page."""
+def draw(picture: Picture, left_out: tuple[str, ...] = (), *, heading: bool = True) -> Drawing:
+    """The diagram. Without a heading it can be part of a page."""
+    out, places, missing = _with_room(picture, _top(_heading(picture, left_out) if heading else []))
+    if missing:
+        left_out += (f"{missing:,} label{'s' * (missing != 1)} without room, which the mouse shows",)
+        out, places, _ = _with_room(picture, _top(_heading(picture, left_out) if heading else []))
     lines = _heading(picture, left_out) if heading else []
-    places = Places(picture, top=_top(lines))
-    out = Markup()
-    labels = Labels(places)
-    _background(out, picture, places)
-    draw_bars(out, picture, places)
-    draw_marks(out, picture, places, labels)
-    draw_messages(out, picture, places, labels)
-    draw_words(out, picture, places, labels)
     if heading:
         _badges(out, picture, places)
     for place, (kind, text) in enumerate(lines):
@@ -48,7 +59,27 @@ def draw(picture: Picture, left_out: Sequence[str] = (), *, heading: bool = True
         _legend(out, picture, places)
     height = places.bottom + (56 if heading else 24)
     width = places.width if not heading else max(places.width, 520, *(width_of(text, 13) + 60 for _, text in lines))
-    return _wrap(picture, out, width, height), places
+    return Drawing(_wrap(picture, out, width, height), places, left_out)
+
+
+def _with_room(picture: Picture, top: float) -> tuple[Markup, Places, int]:
+    """Draw time longer wherever labels find no room; how many find none even so."""
+    added: dict[int, float] = {}
+    for _ in range(ATTEMPTS):
+        out, said, places = Markup(), Markup(), Places(picture, top, added)
+        labels = Labels(places)
+        _background(out, picture, places)
+        draw_bars(out, picture, places)
+        draw_marks(out, picture, places, labels)
+        mark_lines(picture, places, labels)
+        draw_words(said, picture, places, labels)  # before the messages, whose labels have more places to go
+        draw_messages(out, picture, places, labels)
+        out.add(said)
+        if not labels.missing:
+            break
+        for start, count in labels.wanted_room().items():
+            added[start] = min(added.get(start, 0) + MORE * min(count, 3), MOST)
+    return out, places, len(labels.missing)
 
 
 def _wrap(picture: Picture, out: Markup, width: float, height: float) -> str:
