@@ -48,6 +48,15 @@ def test_labels_read_as_people_write_them() -> None:
     assert label(Sent(0, 1, 1, 2, "Reply")) == "Reply"
 
 
+def test_a_label_names_what_is_true_and_leaves_out_what_is_not() -> None:
+    assert label(Sent(0, 1, 1, 2, "Candidate", {"id": 6, "rightward": True})) == "Candidate(6, rightward)"
+    assert label(Sent(0, 1, 1, 2, "Candidate", {"id": 6, "rightward": False})) == "Candidate(6)"
+    assert label(Sent(0, 1, 1, 2, "Turn", {"rightward": False})) == "Turn"
+    assert label(Sent(0, 1, 1, 2, "Reply", {"yes": True})) == "Reply(yes)"
+    assert label(Sent(0, 1, 1, 2, "Up", {"yes": False, "prune": True, "round": 1})) == "Up(no, prune, 1)"
+    assert label(Sent(0, 1, 1, 2, "Votes", {"given": [True, False]})) == "Votes([yes,no])"
+
+
 HEADER = b'{"vez_trace":1,"algorithm":"x","role":"mutex","ids":[1,2],"topology":"complete"}\n'
 SENT = b'{"event":"sent","at":0,"process":1,"number":1,"to":2,"kind":"R","fields":{"x":'
 

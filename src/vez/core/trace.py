@@ -338,11 +338,20 @@ def label(sent: Sent) -> str:
 
 def spoken(kind: str, fields: Mapping[str, Any]) -> str:
     """A kind of message with its values. A `stage`, those whom an election leaves out, comes last."""
-    values = ", ".join(_plain(value) for name, value in fields.items() if name != STAGE)
+    values = ", ".join(filter(None, (_field(name, value) for name, value in fields.items() if name != STAGE)))
     if fields.get(STAGE):
         values += f"{' ' if values else ''}without {_plain(fields[STAGE])[1:-1]}"
     return f"{kind}({values})" if values else kind
 
 
+def _field(name: str, value: object) -> str:
+    """A value; for True the name of the field, for False nothing. An answer (`yes`) is shown either way."""
+    if isinstance(value, bool) and name != "yes":
+        return name.replace("_", " ") if value else ""
+    return _plain(value)
+
+
 def _plain(value: object) -> str:
-    return "[" + ",".join(map(_plain, value)) + "]" if isinstance(value, list | tuple) else str(value)
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(map(_plain, value)) + "]"
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)

@@ -22,7 +22,7 @@ class Places:
         count = len(picture.ids)
         widest = max((width_of(arrow.label, 11) + 56 for arrow in picture.arrows), default=0)
         said = (width_of(event.text, 10.5) + 44 for event in picture.trace.events if isinstance(event, Status))
-        least, most = (132.0, 220.0) if count <= 6 else (116.0, 160.0) if count <= 9 else (100.0, 124.0)
+        least, most = (132.0, 220.0) if count <= 6 else (116.0, 184.0) if count <= 9 else (100.0, 124.0)
         self.spacing = max(least, min(max(widest, *said, 0), most))
         self.left = LEFT
         self.top = top
