@@ -135,7 +135,7 @@ def test_11_the_seven_steps_come_in_the_order_of_the_text() -> None:
         *[("Election", 1, to) for to in (2, 3, 4, 5)],  # 4: 1 stands
         *[("Answer", process, 1) for process in (2, 3, 4)],  # 5: 2, 3 and 4 answer
         ("Election", 4, 5),  # 6: 4 stands, and 5 does not answer
-        *[("Coordinator", 4, to) for to in (1, 2, 3)],  # 7: 4 leads
+        *[("Coordinator", 4, to) for to in (1, 2, 3, 5)],  # 7: 4 leads, and tells all
     ]
 
 

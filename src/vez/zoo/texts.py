@@ -33,6 +33,12 @@ class AnswersOnly(Bully):
             self.state = bully.WAITING
             io.cancel_timer("answer")
 
+    def _become_leader(self, io: Io) -> None:
+        self.state, self.leader = bully.LEADER, io.me
+        io.elected(io.me)
+        for peer in io.peers:  # "para todos os processos": also to the larger ones
+            io.send(peer, bully.Coordinator())
+
 
 class DropsSmaller(ChangRoberts):
     """Camargos, Coordenação, "Algoritmo de Chang e Robert"."""

@@ -15,7 +15,8 @@ Messages:    Best case N-2 (the second largest learns that the largest is dead).
              the largest is dead; messages to the dead are counted).
 Deviations:  Suspected processes are not asked. A process challenges a leader that is smaller than itself. In Camargos
              and on the slides, a process that is asked answers, and stands only if it suspects the leader itself, so a
-             small candidate may elect nobody (`vez zoo answers-only`).
+             small candidate may elect nobody (`vez zoo answers-only`). They announce the leader to all processes, here
+             only to the smaller ones: a larger one does not follow it.
 """
 
 from __future__ import annotations
