@@ -13,10 +13,12 @@ from vez.draw.lanes.text import text
 from vez.errors import Misuse, UnknownName
 from vez.serving.models import Settings
 from vez.serving.recording import Phase
+from vez.serving.service import Request
 from vez.serving.trial.clients import Fate
 from vez.serving.trial.plan import Asked, CounterPlan, HostPlan, PagesPlan, WorkPlan
 from vez.serving.trial.trial import Trial, hosted, latency, run_trial
 from vez.study.servers import EXPERIMENTS, Findings, Options, run_experiment
+from vez.study.servers.load import WORKS
 from vez.study.servers.timeline import lanes_of, most_at_once, wait_ms
 
 
@@ -26,6 +28,23 @@ def find(name: str, **options: object) -> Findings:
     assert said, "every experiment says what it does"
     assert all(len(row) == len(found.columns) for row in found.rows)
     return found
+
+
+@pytest.mark.parametrize(
+    ("work", "kept"), [("short", True), ("slow-client", True), ("mixed", False), ("slow-disk", False)]
+)
+def test_a_work_says_whether_its_pages_are_kept_in_memory(work: str, kept: bool) -> None:
+    """What is in memory, `loop` answers at once; what is read, it hands to its pool."""
+    words, plan, asked = WORKS[work]
+    service = plan.service()
+    try:
+        question = service.decode(Request("GET", asked.targets[0]))
+        service.decide(question)
+        assert (service.at_once(question) is not None) is kept
+    finally:
+        service.close()
+    assert ("in memory" in words) is kept
+    assert ("read" in words) is not kept
 
 
 def test_load_runs_every_model_and_answers_all() -> None:

@@ -57,7 +57,7 @@ def serve(
     """
     from vez.serving import Limits, Settings, make_server  # needs vez[serving]
     from vez.serving.log import to_stderr
-    from vez.serving.pages import Pages
+    from vez.serving.pages import KEPT_BYTES, Pages
 
     only_with("--model pool", model == "pool", "most_threads")
     if most_threads is not None and most_threads < threads:
@@ -66,7 +66,7 @@ def serve(
         workers=threads, most_workers=most_threads or 0, queue=queue, refuse_when_full=full == "refuse",
         most_threads=threads, stages=(max(2, threads // 4), threads, max(2, threads // 4)),
     )  # fmt: skip
-    pages = Pages(folder, disk_ms=disk_ms, cache_bytes=0 if disk_ms else 8 << 20)
+    pages = Pages(folder, disk_ms=disk_ms, cache_bytes=0 if disk_ms else KEPT_BYTES)
     server = make_server(
         model, pages, settings=settings, limits=Limits(requests_a_second=rate, grace_s=grace), write_log=to_stderr
     )

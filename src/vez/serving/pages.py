@@ -23,6 +23,8 @@ from vez.errors import MissingFile
 from vez.serving.service import Answer, Refusal, Request, Service
 
 INDEX = "index.html"
+KEPT_BYTES = 8 << 20
+"""Room for small files in memory, unless told otherwise."""
 _MISSING = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG, errno.EACCES, errno.ENXIO, errno.EPERM)
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _FILE = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
@@ -47,7 +49,7 @@ class Pages(Service[tuple[str, ...], Answer]):
         folder: Path,
         *,
         disk_ms: float | Mapping[str, float] = 0.0,
-        cache_bytes: int = 8 << 20,
+        cache_bytes: int = KEPT_BYTES,
         fresh_s: float = 1.0,
         largest: int = 16 << 20,
     ) -> None:

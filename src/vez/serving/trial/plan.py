@@ -27,6 +27,7 @@ class PagesPlan(msgspec.Struct, frozen=True, tag="pages"):
     long_ms: float = 50.0
     """How long a read below `/long` blocks."""
     cache_bytes: int = 0
+    """Room for pages in memory; 0: each request reads its file."""
 
     def service(self) -> Service[Any, Any]:
         """The service, with a folder of its own."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from vez.draw.chart import Axis, Chart, Panels, Series
 from vez.errors import UnknownName
 from vez.serving.models import MODELS, Settings
+from vez.serving.pages import KEPT_BYTES
 from vez.serving.trial.plan import Asked, HostPlan, PagesPlan
 from vez.serving.trial.trial import Trial, run_trial
 from vez.study.servers.findings import Findings, Options, Step, cells, figure, summary
@@ -12,10 +13,18 @@ from vez.study.servers.timeline import timeline
 
 SHORT, LONG = "/short.html", "/long/page.html"
 WORKS: dict[str, tuple[str, PagesPlan, Asked]] = {
-    "short": ("pages of 1 KB", PagesPlan(), Asked(clients=1)),
-    "mixed": ("one request in ten takes 50 ms", PagesPlan(), Asked(clients=1, targets=(SHORT,) * 9 + (LONG,))),
-    "slow-client": ("a further client sends its request byte by byte", PagesPlan(), Asked(clients=1, slow_clients=1)),
-    "slow-disk": ("each read takes 5 ms", PagesPlan(disk_ms=5), Asked(clients=1)),
+    "short": ("pages of 1 KB, kept in memory as by vez serve", PagesPlan(cache_bytes=KEPT_BYTES), Asked(clients=1)),
+    "mixed": (
+        "pages of 1 KB, read from the disk each time; one read in ten takes 50 ms",
+        PagesPlan(),
+        Asked(clients=1, targets=(SHORT,) * 9 + (LONG,)),
+    ),
+    "slow-client": (
+        "as short, and a further client sends its request byte by byte; pages are kept in memory",
+        PagesPlan(cache_bytes=KEPT_BYTES),
+        Asked(clients=1, slow_clients=1),
+    ),
+    "slow-disk": ("pages are read from the disk each time, in 5 ms", PagesPlan(disk_ms=5), Asked(clients=1)),
 }
 CLIENTS = (1, 16, 256)
 WORKERS = 16
