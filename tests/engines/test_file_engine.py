@@ -269,6 +269,25 @@ os._exit(0)
     assert file_of(home).stat().st_size == layout.size_of(layout.FIRST_CAPACITY)
 
 
+def test_a_dead_holder_is_dead_although_its_pid_is_used_again(home: Path) -> None:
+    """A PID is used again, and after a restart by anybody: what counts is the lock that the kernel ends with a process."""
+    program = f'import os, vez; grant = vez.connect("file://{home}").lock("x").acquire(); os._exit(0)'
+    subprocess.run([sys.executable, "-c", program], check=True)
+    with file_of(home).open("r+b") as file:
+        raw = bytearray(file.read())
+        held = [
+            at
+            for at in range(layout.SLOTS_AT, len(raw), layout.SLOT_BYTES)
+            if raw[at + layout.STATE_IN_SLOT] == layout.HELD
+        ]
+        assert len(held) == 1
+        file.seek(held[0] + 4 * layout.PID_HALF)
+        file.write(os.getpid().to_bytes(4, "little"))
+    with vez.connect(f"file://{home}") as client:
+        assert client.inspect("x").holders == ()
+        assert client.lock("x").try_acquire() is not None
+
+
 def test_an_unreleased_grant_that_nobody_knows_is_freed(home: Path) -> None:
     with vez.connect(f"file://{home}") as client:
         client.lock("x").acquire()

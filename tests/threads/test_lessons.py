@@ -10,7 +10,7 @@ from vez.threads import Condition, Lock, Program, Queue, alive, get, join, poll,
 from vez.threads.program import Steps
 from vez.threads.programs import LESSONS
 from vez.threads.programs.classics import counter
-from vez.threads.programs.executors import fork_join
+from vez.threads.programs.executors import fork_join, thread_pool
 from vez.threads.programs.exercises import hello, joining, mslunch
 from vez.threads.real import run
 
@@ -77,6 +77,17 @@ def test_compare_and_set_keeps_every_update() -> None:
     assert not found.broken
     outcome = run(counter(threads=4, rounds=300, lock="cas"), switch_us=10)
     assert outcome.variables["counter"] == 1200
+
+
+def test_a_fixed_pool_does_every_task_with_the_workers_that_it_has() -> None:
+    program = thread_pool(workers=2, tasks=4)
+    assert sorted(program.threads) == ["acceptor", "worker1", "worker2"]
+    found = explore(program)
+    assert found.complete
+    assert not found.broken
+    outcome = run(thread_pool(workers=3, tasks=50), patience_s=60)
+    assert outcome.finished
+    assert (outcome.variables["done"], outcome.variables["left"]) == (50, 0)
 
 
 def test_a_pool_as_large_as_the_tree_is_deep_needs_no_help() -> None:
