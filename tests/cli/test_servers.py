@@ -49,6 +49,10 @@ def test_the_list_names_every_experiment_and_its_options(vez: Vez) -> None:
         ("servers load --models poool", "unknown model 'poool'"),
         ("serve . --host 0.0.0.0 --port 0", "0.0.0.0 is not a loopback address"),
         ("serve . --model pool --threads 4 --most-threads 2", "--most-threads is smaller than --threads"),
+        ("serve . --model single --threads 4", "--threads has no effect with --model single"),
+        ("serve . --model single --queue 4", "--queue has no effect with --model single"),
+        ("serve . --model single --full refuse", "--full has no effect with --model single"),
+        ("serve . --model thread-per-request --queue 4", "--queue has no effect with --model thread-per-request"),
         ("serve . --model loop --most-threads 20", "--most-threads has no effect without --model pool"),
     ],
 )

@@ -31,6 +31,12 @@ def only_with(needed: str, present: bool, *parameters: str) -> None:
             raise Misuse(f"{name} has no effect without {needed}", hint=f"add {needed}, or leave {name} out")
 
 
+def without_effect(present: str, *parameters: str) -> None:
+    """Refuse parameters that were given although something else makes them pointless."""
+    for name in (option(parameter) for parameter in parameters if given(parameter)):
+        raise Misuse(f"{name} has no effect with {present}", hint=f"leave {name} out")
+
+
 def not_together(*parameters: str) -> None:
     """Refuse parameters that exclude each other."""
     found = [option(parameter) for parameter in parameters if given(parameter)]

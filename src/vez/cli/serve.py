@@ -10,11 +10,13 @@ from pathlib import Path
 
 import click
 
-from vez.cli.given import only_with
+from vez.cli.given import only_with, without_effect
 from vez.cli.numbers import Number
 from vez.errors import Misuse
 
 MODELS = ("single", "thread-per-request", "pool", "staged", "loop")
+UNUSED = {"single": ("threads", "queue", "full"), "thread-per-request": ("queue",)}
+"""Options that a model has no use for: one thread has no queue, and a new thread for each request needs none."""
 
 
 @click.command("serve", short_help="Serve the pages of a folder on loopback.")
@@ -60,6 +62,7 @@ def serve(
     from vez.serving.pages import KEPT_BYTES, Pages
 
     only_with("--model pool", model == "pool", "most_threads")
+    without_effect(f"--model {model}", *UNUSED.get(model, ()))
     if most_threads is not None and most_threads < threads:
         raise Misuse("--most-threads is smaller than --threads", hint="a pool grows from --threads to --most-threads")
     settings = Settings(
