@@ -153,6 +153,48 @@ def test_stop_cuts_what_does_not_end(model: str) -> None:
         doors.open("a")
         wait_until(lambda: server.threads == 0)
     assert any("cut what was not done after 0 s" in line for line in lines)
+    assert [line.partition(": ")[2] for line in lines if "connection" in line] == ["cut 1 connection"]
+    assert (server.counts.cut, server.counts.vanished) == (1, 0)
+
+
+@every_model
+def test_stop_counts_as_cut_only_who_was_asking(model: str) -> None:
+    doors = Doors()
+    with serving(model, doors) as server:
+        idle = client(server)
+        ask(idle, "/hello")
+        wait_until(lambda: server.idle == 1)
+        slow = Asking(server, "/door/a")
+        doors.wait_inside(1)
+        assert server.stop(0) is False
+        with pytest.raises(OSError, match=r"closed|reset"):
+            slow.end()
+        doors.open("a")
+        wait_until(lambda: server.threads == 0)
+        assert (server.counts.accepted, server.counts.cut, server.counts.vanished) == (2, 1, 0)
+        idle.close()
+
+
+@every_model
+def test_stop_answers_one_request_of_each_connection(model: str) -> None:
+    """What a client has sent behind it is not answered: the answer says that the connection ends."""
+    doors = Doors()
+    with serving(model, doors) as server:
+        asking = socket.create_connection(server.address, PATIENCE_S)
+        request = b"GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n"
+        asking.sendall(request % b"/door/a" + request % b"/behind")
+        doors.wait_inside(1)
+        stopping = threading.Thread(target=server.stop, args=(PATIENCE_S,), daemon=True)
+        stopping.start()
+        wait_until(lambda: server._stopping)
+        doors.open("a")
+        with asking:
+            found = read_all(asking)
+        stopping.join(2 * PATIENCE_S)
+        assert found.count(b"HTTP/1.1 200") == 1
+        assert b"connection: close" in found.lower()
+        assert b"/behind" not in found
+        assert (server.counts.answered, server.counts.cut, server.counts.vanished) == (1, 0, 0)
 
 
 @every_model

@@ -54,8 +54,8 @@ def serve(
 ) -> int:
     """Serve the files below FOLDER over HTTP until interrupted (Ctrl-C or SIGTERM). Loopback addresses only.
 
-    Names that begin with a dot and symbolic links are not served. Open requests are answered before the server ends;
-    exit code 1 says that some had to be cut.
+    Names that begin with a dot and symbolic links are not served. The request that each connection is at is answered
+    before the server ends; exit code 1 says that some had to be cut.
     """
     from vez.serving import Limits, Settings, make_server  # needs vez[serving]
     from vez.serving.log import to_stderr

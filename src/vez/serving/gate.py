@@ -97,12 +97,13 @@ class Gate:
         self._ring()
 
     def cut(self) -> int:
-        """End the connections that threads still work on; how many."""
+        """End all connections; how many of them have a request, which a thread works on or nobody has read yet."""
         with self._lock:
-            left = list(self._all.values())
+            left, idle = list(self._all.values()), set(self._idle)
+        idle -= {descriptor for descriptor, _ in self._epoll.poll(0)}
         for connection in left:
             connection.cut()
-        return len(left)
+        return sum(connection.descriptor not in idle for connection in left)
 
     def release(self) -> None:
         """Give the descriptors back. Called when no thread uses the gate any more."""

@@ -9,6 +9,7 @@ Source: Camargos, Concorrência, "E/S assíncrona".
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 import threading
 import time
@@ -116,7 +117,6 @@ class Loop(Server):
         self._thread.join(max(0.0, deadline - time.monotonic()))
         in_time = not self._thread.is_alive()
         if not in_time:
-            self.log.line(f"cut {len(self.gate.open)} connections")
             self.loop.call_soon_threadsafe(self._cut)
             self._thread.join(CUT_S)
         self.stage.close()
@@ -127,8 +127,7 @@ class Loop(Server):
 
     def _cut(self) -> None:
         self._postponed.clear()
-        for connection in list(self.gate.open):
-            connection.abort()
+        self.note_cut(sum([connection.cut() for connection in list(self.gate.open)]))
 
     def _complain(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         self.log.line(f"{context.get('message')}: {context.get('exception')}")
@@ -152,10 +151,8 @@ class Loop(Server):
         except Exception as error:
             task.answer = self.explain(error)
         self.note(Phase.DECIDE, task.number, begin)
-        try:
+        with contextlib.suppress(RuntimeError):  # the loop was cut, and the connection counted then
             self.loop.call_soon_threadsafe(self._done, task)
-        except RuntimeError:  # the loop was cut
-            self.counts.add("vanished")
 
     def _done(self, task: Task) -> None:
         while self._postponed and self.stage.offer(self._postponed[0]):

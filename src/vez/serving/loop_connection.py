@@ -29,6 +29,9 @@ class State(Enum):
     OVER = "the client to end the connection"
 
 
+UNDER_WAY = (State.RECEIVING, State.DECIDING, State.SENDING)
+
+
 class LoopConnection(asyncio.BufferedProtocol):
     """The host's state of one connection; HTTP's own is in the conversation."""
 
@@ -60,7 +63,7 @@ class LoopConnection(asyncio.BufferedProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Forget the connection."""
         self._server.gate.leave(self)
-        if self._state in (State.RECEIVING, State.DECIDING, State.SENDING):
+        if self._state in UNDER_WAY:
             self._server.counts.add("vanished")
             self._server.log.line(f"{self.address}: vanished while waiting for {self._state.value}")
         self._state = State.OVER
@@ -213,6 +216,13 @@ class LoopConnection(asyncio.BufferedProtocol):
             self._server.log.line(f"{self.address}: too slow while waiting for {self._state.value}")
         self._state = State.OVER
         self._transport.abort()
+
+    def cut(self) -> bool:
+        """End the connection at once because the server stops; True if it had a request."""
+        asked = self._state in UNDER_WAY or self._transport.get_write_buffer_size() > 0
+        self._state = State.OVER
+        self._transport.abort()
+        return asked
 
     def abort(self) -> None:
         """End the connection at once."""

@@ -47,6 +47,7 @@ class Counts:
 
     FIELDS = (
         "accepted", "requests", "answered", "refused", "limited", "malformed", "slow", "vanished", "failed", "evicted",
+        "cut",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -71,11 +72,13 @@ class Counts:
         """Requests for which the service raised an exception; they got a 500."""
         self.evicted = 0
         """Idle connections closed to make room."""
+        self.cut = 0
+        """Connections whose request was not done in the grace time when the server stopped."""
 
-    def add(self, field: str) -> None:
-        """Count one. A lock, because `+= 1` is not one step on every interpreter."""
+    def add(self, field: str, many: int = 1) -> None:
+        """Count one, or as many. A lock, because `+= 1` is not one step on every interpreter."""
         with self._lock:
-            setattr(self, field, getattr(self, field) + 1)
+            setattr(self, field, getattr(self, field) + many)
 
     def as_dict(self) -> dict[str, int]:
         """All fields."""

@@ -89,7 +89,10 @@ class Server(ABC):
         return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
     def stop(self, grace_s: float | None = None) -> bool:
-        """Accept nobody, answer what has arrived, then end. False if requests had to be cut after the grace time."""
+        """Accept nobody, answer the request that each connection is at, then end.
+
+        What a client has sent behind that request is not answered. False if some had to be cut after the grace time.
+        """
         with self._stop_lock:
             if self._stopped is None:
                 self._stopping = True
@@ -132,6 +135,12 @@ class Server(ABC):
     @abstractmethod
     def _end(self, deadline: float) -> bool:
         """End the threads; True if all requests were done by the deadline."""
+
+    def note_cut(self, many: int) -> None:
+        """Count and log the connections that were cut with a request."""
+        if many:
+            self.counts.add("cut", many)
+            self.log.line(f"cut {many} connection{'s' * (many != 1)}", always=True)
 
     def question(self, request: Request, address: str, now: float) -> Any:
         """Count a request and decode it. Raises Refusal."""

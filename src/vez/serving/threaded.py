@@ -38,6 +38,7 @@ class ThreadedServer(Server):
 
     first_queue = "queue"
     """Where recordings show how long a request waited before anybody read it."""
+    _cut = False
 
     def _begin(self, listener: socket.socket) -> None:
         try:
@@ -80,7 +81,8 @@ class ThreadedServer(Server):
         if self._join(deadline):
             self.gate.release()
             return True
-        self.log.line(f"cut {self.gate.cut()} connections")
+        self._cut = True  # before it is done: what threads notice from now on is not the clients' doing
+        self.note_cut(self.gate.cut())
         if self._join(time.monotonic() + CUT_S):
             self.gate.release()
         else:
@@ -174,6 +176,7 @@ class ThreadedServer(Server):
 
     def _lose(self, connection: Connection, error: Exception, doing: str) -> None:
         slow = isinstance(error, TooSlow)
-        self.counts.add("slow" if slow else "vanished")
-        self.log.line(f"{connection.address}: {'too slow' if slow else 'vanished'} while {doing}")
+        if slow or not self._cut:
+            self.counts.add("slow" if slow else "vanished")
+            self.log.line(f"{connection.address}: {'too slow' if slow else 'vanished'} while {doing}")
         self.gate.close(connection)
