@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,8 +12,10 @@ import pytest
 
 from vez.cli.app import run
 from vez.cli.threads_measured import EXHIBITS
-from vez.cli.threads_run import Lines
+from vez.cli.threads_run import Lines, result_time
 from vez.threads.programs import LESSONS
+from vez.threads.real import Outcome
+from vez.threads.recording import Deed, Recording
 
 
 def told(capsys: pytest.CaptureFixture[str], line: str) -> tuple[int, str]:
@@ -37,6 +40,22 @@ def test_lines_are_printed_with_the_name_of_their_thread(capsys: pytest.CaptureF
     assert [line.partition(": ")[2] for line in lines if "inside: " in line] == [f"inside: {n}" for n in range(1, 7)]
     assert {line.partition(":")[0] for line in lines[:12]} == {"T1", "T2"}
     assert lines[-2].startswith("as claimed: the numbers printed inside are 1 to 6, in order; counter = 6")
+
+
+def test_invoke_says_when_the_result_was_there(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out = told(capsys, "threads invoke --sleep 0.01")
+    assert code == 0
+    words = r"the result was there after \d+\.\d{3} s, the last thread ended after \d+\.\d{3} s"
+    assert re.search(words, " ".join(out.split()))
+    assert "result was there" not in told(capsys, "threads hello")[1]
+
+
+def test_a_result_may_be_there_before_the_last_thread_ends() -> None:
+    """The time of the whole run is the same for invoke-any and invoke-all: it ends with the slowest task."""
+    deeds = (Deed("main", "says", 100_000, 100_000, "any: 1"), Deed("task2", "runs", 0, 200_000, "runs"))
+    outcome = Outcome({}, 0.2, True, recording=Recording(("main", "task2"), deeds, 200_000))
+    assert result_time("invoke", outcome) == {"result_s": 0.1}
+    assert result_time("hello", outcome) == {}
 
 
 def test_of_many_lines_the_first_and_the_last_are_printed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,6 +25,8 @@ from vez.threads.recording import Recorder, Recording
 from vez.words.threads import threads_words
 
 Settings = Mapping[str, Any]
+RESULTS = ("future", "invoke")
+"""Programs whose last line is a result."""
 
 
 class Lines:
@@ -63,9 +65,11 @@ def run_program(name: str, settings: dict[str, Any], options: dict[str, Any]) ->
     program, outcome = _run(name, {**(lesson.real if lesson else {}), **settings}, options)
     kept = outcome.finished and as_claimed(program, outcome)
     code = settle(broken=not kept)
-    verdict = _verdict(program, outcome, kept)
+    verdict = _verdict(name, program, outcome, kept)
     if options["as_json"]:
-        print_json({"program": name, "kept": kept, **_plain(outcome), **_of_ring(name, outcome)})
+        print_json(
+            {"program": name, "kept": kept, **_plain(outcome), **_of_ring(name, outcome), **result_time(name, outcome)}
+        )
     else:
         _print(name, program, outcome, kept, verdict)
     if options["output"]:
@@ -99,7 +103,7 @@ def as_claimed(program: Program, outcome: Outcome) -> bool:
         raise blame_function(error, program.at_end, "in at_end") from error
 
 
-def _verdict(program: Program, outcome: Outcome, kept: bool) -> str:
+def _verdict(name: str, program: Program, outcome: Outcome, kept: bool) -> str:
     """The end of a run in a sentence."""
     if outcome.deadlock:
         stuck = ", ".join(outcome.deadlock)
@@ -116,7 +120,14 @@ def _verdict(program: Program, outcome: Outcome, kept: bool) -> str:
     claim = program.claim if program.at_end is not None else in_words("every thread ended", "todo thread terminou")
     values = "".join(f"; {name} = {value}" for name, value in outcome.variables.items())
     word = in_words("as claimed", "como afirmado") if kept else in_words("not as claimed", "não como afirmado")
-    return f"{word}: {claim}{values}; {outcome.seconds:.3f} s"
+    result_s = result_time(name, outcome).get("result_s")
+    if result_s is None:
+        return f"{word}: {claim}{values}; {outcome.seconds:.3f} s"
+    when = in_words(
+        f"the result was there after {result_s:.3f} s, the last thread ended after {outcome.seconds:.3f} s",
+        f"resultado disponível após {result_s:.3f} s; último thread terminou após {outcome.seconds:.3f} s",
+    )
+    return f"{word}: {claim}{values}; {when}"
 
 
 def _print(name: str, program: Program, outcome: Outcome, kept: bool, verdict: str) -> None:
@@ -217,6 +228,12 @@ def _plain(outcome: Outcome) -> dict[str, Any]:
 
 def _output(outcome: Outcome) -> tuple[tuple[str, str], ...]:
     return outcome.recording.output if outcome.recording is not None else ()
+
+
+def result_time(name: str, outcome: Outcome) -> dict[str, float]:
+    """When the last line was printed, of programs in which a result is waited for, but not every thread."""
+    lines = [deed for deed in outcome.recording.deeds if deed.kind == "says"] if outcome.recording else []
+    return {"result_s": round(min(lines[-1].end_us / 1e6, outcome.seconds), 6)} if name in RESULTS and lines else {}
 
 
 def _of_ring(name: str, outcome: Outcome) -> dict[str, Any]:
