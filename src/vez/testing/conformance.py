@@ -8,6 +8,7 @@ class TestMine(Conformance):
 
 from __future__ import annotations
 
+from vez.testing.edge_conformance import EdgeConformance
 from vez.testing.election_conformance import ElectionConformance
 from vez.testing.lock_conformance import LockConformance
 from vez.testing.loss_conformance import CancellationConformance, LossConformance, ToldConformance
@@ -15,6 +16,7 @@ from vez.testing.loss_conformance import CancellationConformance, LossConformanc
 __all__ = [
     "CancellationConformance",
     "Conformance",
+    "EdgeConformance",
     "ElectionConformance",
     "LockConformance",
     "LossConformance",
@@ -22,5 +24,7 @@ __all__ = [
 ]
 
 
-class Conformance(LockConformance, CancellationConformance, ElectionConformance, LossConformance, ToldConformance):
+class Conformance(
+    LockConformance, CancellationConformance, ElectionConformance, LossConformance, ToldConformance, EdgeConformance
+):
     """The whole contract within one process."""

@@ -191,7 +191,8 @@ class Clock:
     """One timeout over several waits."""
 
     def __init__(self, seconds: float | None) -> None:
-        self._end = None if check_timeout(seconds) is None else monotonic() + (seconds or 0)
+        seconds = check_timeout(seconds)
+        self._end = None if seconds is None else monotonic() + seconds
 
     def left(self) -> float | None:
         """Seconds that are left; None if there is no limit."""

@@ -28,6 +28,9 @@ MAX_LIMIT = 1000
 """Largest limit of a semaphore; the file engine counts permits one by one."""
 MAX_LEASE = 86400
 """Longest lease in seconds: a day. A silent holder keeps its lock for so long."""
+LONGEST_TIMEOUT = 3e9
+"""Longest timeout in seconds, about a century; a longer one is no limit. The waits of operating systems and of Python
+refuse large numbers, each from another one on (threads from 9e9 seconds on), so no engine gets to see them."""
 MAX_REASON = 1000
 """Largest reason of a forced release, in characters."""
 
@@ -58,9 +61,11 @@ def election_request(
 
 def check_timeout(timeout: float | None) -> float | None:
     """Seconds, or None for no limit."""
-    if timeout is not None and (not isinstance(timeout, int | float) or not timeout >= 0):
+    if timeout is None:
+        return None
+    if not isinstance(timeout, int | float) or not timeout >= 0:
         raise Misuse(f"a timeout is a number of seconds, 0 or more, found {timeout!r}", hint="None waits without limit")
-    return timeout
+    return timeout if timeout <= LONGEST_TIMEOUT else None
 
 
 def check_lease(lease: float | None) -> int | None:

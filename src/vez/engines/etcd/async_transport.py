@@ -14,6 +14,7 @@ from vez.engines.etcd.transport import LOST, UNREACHED, refused_by_tls, why
 from vez.engines.etcd.verdicts import Stranger, TokenExpired
 from vez.engines.etcd.watching import Watching, begins_now
 from vez.engines.network.transport import CALL_SECONDS, Unreachable, WatchEnded
+from vez.engines.queueing import LONG
 from vez.recipes import Reply, Unknown
 from vez.recipes.etcd.operations import Event, Request, Watch
 
@@ -134,7 +135,7 @@ class EtcdAsyncStream:
         while True:
             if (events := self._watching.read()) or (self._watching.must_look and (events := await self._look())):
                 return events
-            left = 3600.0 if end is None else end - clock()
+            left = LONG if end is None else min(LONG, end - clock())
             if self._interrupted or exchange.ended:
                 raise WatchEnded("interrupted" if self._interrupted else "the server ended it")
             if left <= 0:

@@ -18,6 +18,7 @@ from vez.engines.etcd.router import CHUNK, CONNECT_SECONDS, SOCKET_OPTIONS, Rout
 from vez.engines.etcd.verdicts import Stranger, TokenExpired
 from vez.engines.etcd.watching import Watching, begins_now
 from vez.engines.network.transport import CALL_SECONDS, Unreachable, WatchEnded
+from vez.engines.queueing import LONG
 from vez.errors import EngineUnavailable
 from vez.recipes import Reply, Unknown
 from vez.recipes.etcd.operations import Event, Request, Watch
@@ -196,7 +197,7 @@ class EtcdStream:
         while True:
             if (events := self._watching.read()) or (self._watching.must_look and (events := self._look())):
                 return events
-            left = 3600.0 if end is None else end - time.monotonic()
+            left = LONG if end is None else min(LONG, end - time.monotonic())
             if self._interrupted or exchange.ended:
                 raise WatchEnded("interrupted" if self._interrupted else "the server ended it")
             if left <= 0:
