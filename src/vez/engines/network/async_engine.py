@@ -84,8 +84,7 @@ class NetworkAsyncEngine(Shared, AsyncEngine):
     ) -> AsyncHolding:
         who = find(owner)
         self._prepare(request, who)
-        deadline = None if not seconds else self._pump.clock() + seconds
-        guard = TaskGuard(deadline, patience=PATIENCE)
+        guard = TaskGuard(self._deadline(seconds), patience=PATIENCE)
         claim = TaskHolding(self, request, guard)
         blocked = held_meanwhile(who) if who.entries or here.owner.entries else []
         self._claims.add(claim)
@@ -110,7 +109,7 @@ class NetworkAsyncEngine(Shared, AsyncEngine):
         except BaseException as error:
             self._withdraw(claim)
             if isinstance(error, Over):
-                raise await self._over(claim, seconds or 0) from None
+                raise await self._over(claim, error, seconds) from None
             raise
         finally:
             if blocked:
@@ -142,18 +141,16 @@ class NetworkAsyncEngine(Shared, AsyncEngine):
         else:
             self.leave_later(claim)
 
-    async def _over(self, claim: TaskHolding, seconds: float) -> Exception:
-        if self.closed:
-            return client_closed(self.url)
-        if claim.guard.trouble:
-            return silent(self.url, claim.guard.trouble)
+    async def _over(self, claim: TaskHolding, error: Over, seconds: float | None) -> Exception:
+        if (undecided := self._undecided(claim.guard, error, seconds)) is not None:
+            return undecided
         holder = None
         if seconds:
             with contextlib.suppress(Exception):
                 recipe = self.book.inspect(claim.request.name, claim.request.kind)
                 seen = await self._pump.run(recipe, TaskGuard(self._pump.clock() + LOOK_SECONDS))
                 holder = next(iter(seen.holders), None)
-        return timed_out(claim.request, seconds, holder)
+        return timed_out(claim.request, seconds or 0, holder)
 
     async def release(self, claim: TaskHolding) -> None:
         """Release what was granted."""

@@ -14,7 +14,7 @@ import msgspec
 from vez.engines.base import Inspection, Place, Request, Traits
 from vez.engines.circles import Holder, Holders, Target
 from vez.engines.network.book import Book, Granted, Me, Standing
-from vez.engines.network.course import Clock, Over
+from vez.engines.network.course import Clock, Guard, Over
 from vez.engines.network.holding import GONE, NetworkClaim
 from vez.engines.network.session import Session
 from vez.engines.network.thread_sessions import me
@@ -29,11 +29,18 @@ PATIENCE = 30.0
 """Seconds for which a waiting request goes on asking a server that does not answer; a restart takes less."""
 RELEASE_SECONDS = 2.0
 """Longest wait of a release for the server; then it goes on in the background."""
+TRY_SECONDS = 3.0
+"""Longest wait for the replies to a request with a timeout of 0, which waits for no holder. A cluster elects a new leader
+in that time; a server that takes longer is reported as silent, since nobody knows whether it was free."""
 ANSWER_SECONDS = 10.0
 """Longest wait for an inspection and the like."""
 IN_DOUBT = "its transfer had no reply, and may take effect"
 LOOK_SECONDS = 1.0
 """Longest wait for who holds what was not granted, for the text of an error."""
+
+
+class NotFree(Over):
+    """A request that does not wait was answered: somebody holds it."""
 
 
 def silent(url: str, why: str) -> EngineUnavailable:
@@ -79,6 +86,18 @@ class Shared:
             raise client_closed(self.url)
         self.book.check(request)
         refuse_self(who, self, request)
+
+    def _deadline(self, seconds: float | None) -> float | None:
+        """Until when a request with this timeout may go on, on the clock of proofs."""
+        return None if seconds is None else self._clock() + (seconds or TRY_SECONDS)
+
+    def _undecided(self, guard: Guard, error: Over, seconds: float | None) -> Exception | None:
+        """The error for a request that ended before the server has decided it; None if it was decided, or waited."""
+        if self.closed:
+            return client_closed(self.url)
+        if isinstance(error, NotFree) or (seconds and not guard.trouble):
+            return None
+        return silent(self.url, guard.trouble or f"nothing was decided within {TRY_SECONDS:g} s")
 
     def _me(self, request: Request) -> Me:
         """Who asks, with the mean of its own stays so far: others estimate their waits with it."""
@@ -163,7 +182,7 @@ class Shared:
         """A recipe has ended: True if the request is granted, `Over` if it is not. False if it was granted by a session
         that may be gone by now, so that it must ask again."""
         if claim.granted is None:
-            raise Over("it is not free")
+            raise NotFree("it is not free")
         if session.why_ended() is None:  # before it counts as inside: what is not yet granted cannot be lost
             claim.enter()
             claim.entered = self._clock()

@@ -69,8 +69,7 @@ class NetworkEngine(Shared, Engine):
     def acquire(self, request: Request, owner: int, seconds: float | None, progress: Progress | None = None) -> Holding:
         who = find(owner)
         self._prepare(request, who)
-        deadline = None if not seconds else self._pump.clock() + seconds
-        guard = ThreadGuard(deadline, patience=PATIENCE)
+        guard = ThreadGuard(self._deadline(seconds), patience=PATIENCE)
         claim = ThreadHolding(self, request, guard)
         blocked = held_meanwhile(who) if who.entries or _get_running_loop() is not None else []
         with self._mutex:
@@ -95,7 +94,7 @@ class NetworkEngine(Shared, Engine):
         except BaseException as error:
             self._withdraw(claim)
             if isinstance(error, Over):
-                raise self._over(claim, seconds or 0) from None
+                raise self._over(claim, error, seconds) from None
             raise
         finally:
             if blocked:
@@ -125,11 +124,9 @@ class NetworkEngine(Shared, Engine):
         elif not claim.left:
             self.leave_later(claim)
 
-    def _over(self, claim: ThreadHolding, seconds: float) -> Exception:
-        if self.closed:
-            return client_closed(self.url)
-        if claim.guard.trouble:
-            return silent(self.url, claim.guard.trouble)
+    def _over(self, claim: ThreadHolding, error: Over, seconds: float | None) -> Exception:
+        if (undecided := self._undecided(claim.guard, error, seconds)) is not None:
+            return undecided
         holder = None
         if seconds:
             with contextlib.suppress(Exception):
@@ -138,7 +135,7 @@ class NetworkEngine(Shared, Engine):
                     ThreadGuard(self._pump.clock() + LOOK_SECONDS),
                 )
                 holder = next(iter(seen.holders), None)
-        return timed_out(claim.request, seconds, holder)
+        return timed_out(claim.request, seconds or 0, holder)
 
     def release(self, claim: ThreadHolding) -> None:
         """Release what was granted."""

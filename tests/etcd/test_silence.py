@@ -1,0 +1,116 @@
+"""A server that accepts connections and answers nothing, as one that was stopped: who does not wait for long is told."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.etcd.faulty import connect, connect_async
+from vez.engines.etcd.address import parse
+from vez.engines.etcd.async_transport import EtcdAsyncTransport
+from vez.engines.etcd.transport import EtcdTransport
+from vez.engines.network.common import TRY_SECONDS
+from vez.engines.network.course import CLEAN_UP_SECONDS, now
+from vez.engines.network.transport import WatchEnded
+from vez.errors import EngineUnavailable
+from vez.recipes import Reply, Unknown
+
+
+class Silence:
+    """A clock that moves while the one who asks waits for a reply in vain."""
+
+    def __init__(self) -> None:
+        self.begun, self.waited = False, 0.0
+        self._asks: object = None
+
+    def begin(self) -> None:
+        """From now on there is no answer."""
+        self.begun, self._asks = True, running()
+
+    def clock(self) -> float:
+        return now() + self.waited
+
+    def call(self, seconds: float) -> Reply:
+        """A call without a reply. Clean-ups in the background do not count."""
+        if running() is self._asks:
+            self.waited += seconds
+        return Unknown("timed out")
+
+
+def running() -> object:
+    """The task that runs, else the thread."""
+    try:
+        return asyncio.current_task()
+    except RuntimeError:
+        return threading.current_thread()
+
+
+class SilentTransport(EtcdTransport):
+    def __init__(self, url: str, silence: Silence) -> None:
+        super().__init__(parse(url))
+        self.silence = silence
+
+    def call(self, request: Any, seconds: float) -> Reply:
+        return self.silence.call(seconds) if self.silence.begun else super().call(request, seconds)
+
+    def watch(self, watch: Any, seconds: float) -> Any:
+        if self.silence.begun:
+            raise WatchEnded("timed out")
+        return super().watch(watch, seconds)
+
+
+class SilentAsyncTransport(EtcdAsyncTransport):
+    def __init__(self, url: str, silence: Silence) -> None:
+        super().__init__(parse(url))
+        self.silence = silence
+
+    async def call(self, request: Any, seconds: float) -> Reply:
+        return self.silence.call(seconds) if self.silence.begun else await super().call(request, seconds)
+
+    async def watch(self, watch: Any, seconds: float) -> Any:
+        if self.silence.begun:
+            raise WatchEnded("timed out")
+        return await super().watch(watch, seconds)
+
+
+def ask_in_silence(url: str, asks: Callable[[Any], Any], *, tasks: bool, used: bool = True) -> tuple[Exception, float]:
+    """Ask a client something (for tasks it is awaited) while the server is silent: the error, and how long the calls have
+    waited. `used`: the client has a session already."""
+    silence = Silence()
+
+    def in_a_thread() -> Exception:
+        with connect(url, SilentTransport(url, silence), silence.clock) as client:
+            if used:
+                client.lock("other").acquire(60).release()
+            silence.begin()
+            with pytest.raises(EngineUnavailable) as caught:
+                asks(client)
+            return caught.value
+
+    async def in_a_task() -> Exception:
+        async with connect_async(url, SilentAsyncTransport(url, silence), silence.clock) as client:
+            if used:
+                await (await client.lock("other").acquire(60)).release()
+            silence.begin()
+            with pytest.raises(EngineUnavailable) as caught:
+                await asks(client)
+            return caught.value
+
+    return asyncio.run(in_a_task()) if tasks else in_a_thread(), silence.waited
+
+
+either = pytest.mark.parametrize("tasks", [False, True], ids=["threads", "tasks"])
+
+
+@either
+@pytest.mark.parametrize("used", [False, True], ids=["new", "used"])
+@pytest.mark.parametrize("kind", ["lock", "election"])
+def test_who_does_not_wait_is_told_soon(url: str, tasks: bool, used: bool, kind: str) -> None:
+    error, waited = ask_in_silence(url, lambda client: getattr(client, kind)("x").try_acquire(), tasks=tasks, used=used)
+    assert "does not answer: timed out" in str(error)
+    assert not error.definite  # type: ignore[attr-defined]
+    assert waited <= TRY_SECONDS + CLEAN_UP_SECONDS + 0.01
