@@ -77,16 +77,19 @@ class SilentAsyncTransport(EtcdAsyncTransport):
         return await super().watch(watch, seconds)
 
 
-def ask_in_silence(url: str, asks: Callable[[Any], Any], *, tasks: bool, used: bool = True) -> tuple[Exception, float]:
+def ask_in_silence(
+    url: str, asks: Callable[[Any], Any], *, tasks: bool, used: bool = True, begun: bool = True
+) -> tuple[Exception, float]:
     """Ask a client something (for tasks it is awaited) while the server is silent: the error, and how long the calls have
-    waited. `used`: the client has a session already."""
+    waited. `used`: the client has a session already; `begun`: the silence does not wait for `asks` to begin it."""
     silence = Silence()
 
     def in_a_thread() -> Exception:
         with connect(url, SilentTransport(url, silence), silence.clock) as client:
             if used:
                 client.lock("other").acquire(60).release()
-            silence.begin()
+            if begun:
+                silence.begin()
             with pytest.raises(EngineUnavailable) as caught:
                 asks(client)
             return caught.value
@@ -95,7 +98,8 @@ def ask_in_silence(url: str, asks: Callable[[Any], Any], *, tasks: bool, used: b
         async with connect_async(url, SilentAsyncTransport(url, silence), silence.clock) as client:
             if used:
                 await (await client.lock("other").acquire(60)).release()
-            silence.begin()
+            if begun:
+                silence.begin()
             with pytest.raises(EngineUnavailable) as caught:
                 await asks(client)
             return caught.value
@@ -114,3 +118,22 @@ def test_who_does_not_wait_is_told_soon(url: str, tasks: bool, used: bool, kind:
     assert "does not answer: timed out" in str(error)
     assert not error.definite  # type: ignore[attr-defined]
     assert waited <= TRY_SECONDS + CLEAN_UP_SECONDS + 0.01
+
+
+@either
+@pytest.mark.parametrize("seconds", [0, 0.01, None])
+@pytest.mark.parametrize("seen", [False, True], ids=["first look", "later"])
+def test_an_observer_is_told(url: str, tasks: bool, seconds: float | None, seen: bool) -> None:
+    """Whoever observes for a while must not take the silence of the server for that of the election."""
+
+    def in_a_thread(client: Any) -> None:
+        for _ in client.election("x").observe(seconds):
+            client.engine._transport.silence.begin()
+
+    async def in_a_task(client: Any) -> None:
+        async for _ in client.election("x").observe(seconds):
+            client.engine._transport.silence.begin()
+
+    asks = in_a_task if tasks else in_a_thread
+    error, _ = ask_in_silence(url, asks, tasks=tasks, begun=not seen)
+    assert "does not answer: timed out" in str(error)

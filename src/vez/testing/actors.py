@@ -11,7 +11,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from vez import aio
-from vez.engines.base import Inspection, Kind
+from vez.engines.base import Inspection, Kind, Leader
 from vez.turns.client import Client, connect
 
 PATIENCE = 60.0
@@ -52,6 +52,10 @@ class Actor(ABC):
     @abstractmethod
     def transfer(self, leadership: Any, to: str) -> int:
         """Transfer a leadership; its term."""
+
+    @abstractmethod
+    def leaders(self, name: str, seconds: float | None) -> list[Leader | None]:
+        """What an observer of an election sees, until there was no change for so long."""
 
     @abstractmethod
     def lock_all(self, names: list[str], timeout: float | None) -> dict[str, int | None]:
@@ -114,6 +118,9 @@ class SyncActor(Actor):
     def transfer(self, leadership: Any, to: str) -> int:
         term: int = self._thread.submit(leadership.transfer, to).result(PATIENCE)
         return term
+
+    def leaders(self, name: str, seconds: float | None) -> list[Leader | None]:
+        return self._thread.submit(lambda: list(self.client.election(name).observe(seconds))).result(PATIENCE)
 
     def lock_all(self, names: list[str], timeout: float | None) -> dict[str, int | None]:
         def take() -> dict[str, int | None]:
@@ -184,6 +191,13 @@ class AsyncActor(Actor):
     def transfer(self, leadership: Any, to: str) -> int:
         term: int = self.do(lambda: leadership.transfer(to)).result(PATIENCE)
         return term
+
+    def leaders(self, name: str, seconds: float | None) -> list[Leader | None]:
+        async def observe() -> list[Leader | None]:
+            return [leader async for leader in self.client.election(name).observe(seconds)]
+
+        seen: list[Leader | None] = self.do(observe).result(PATIENCE)
+        return seen
 
     def lock_all(self, names: list[str], timeout: float | None) -> dict[str, int | None]:
         async def take() -> dict[str, int | None]:

@@ -91,6 +91,14 @@ class ElectionConformance(Base):
             assert next(seen) is None
             seen.close()  # type: ignore[attr-defined]
 
+    @pytest.mark.parametrize("seconds", [0, 0.01])
+    def test_an_observer_with_little_time_sees_the_leader(self, actor: Make, seconds: float) -> None:
+        one = actor()
+        assert one.leaders("brief", seconds) == [None]
+        leadership = one.acquire("election", "brief", label="one")
+        assert [leader.label if leader else None for leader in one.leaders("brief", seconds)] == ["one"]
+        one.release(leadership)
+
     @needs("breaks")
     def test_a_deposed_leader_is_told_and_another_leads(self, actor: Make, traits: Traits) -> None:
         one, other = actor(), actor()

@@ -226,11 +226,17 @@ class NetworkAsyncEngine(Shared, AsyncEngine):
     async def observe(self, name: str, seconds: float | None = None) -> AsyncIterator[Leader | None]:
         seen: Seen | None = None
         while not self.closed:
-            guard = TaskGuard(None if seconds is None else self._pump.clock() + seconds, patience=PATIENCE)
+            if seen is None:
+                guard = TaskGuard(self._clock() + ANSWER_SECONDS, patience=ANSWER_SECONDS)
+            else:
+                guard = TaskGuard(patience=PATIENCE)
+                self._until_quiet(guard, seconds)
             self._observers.add(guard)
             try:
                 seen = await self._pump.run(self.book.observe(name, seen), guard)
             except Over:
+                if not self.closed and (seen is None or guard.trouble):
+                    raise silent(self.url, guard.trouble) from None
                 return
             yield seen.leader
 

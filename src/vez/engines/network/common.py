@@ -99,6 +99,20 @@ class Shared:
             return None
         return silent(self.url, guard.trouble or f"nothing was decided within {TRY_SECONDS:g} s")
 
+    def _until_quiet(self, guard: Guard, seconds: float | None) -> None:
+        """Let a guard end the watch of an observer that has waited for a change for so long. Only its waits end then: a
+        call that is cut short could not be told from a silent server."""
+        if seconds is None:
+            return
+        end = self._clock() + seconds
+
+        def waits() -> None:
+            guard.slice_seconds = end - self._clock()
+            if guard.slice_seconds <= 0:
+                raise Over("there was no change")
+
+        guard.on_wait = waits
+
     def _me(self, request: Request) -> Me:
         """Who asks, with the mean of its own stays so far: others estimate their waits with it."""
         return me(self._stays.mean(self.book.key(request)) or 0.0)

@@ -206,12 +206,18 @@ class NetworkEngine(Shared, Engine):
     def observe(self, name: str, seconds: float | None = None) -> Iterator[Leader | None]:
         seen: Seen | None = None
         while not self.closed:
-            guard = ThreadGuard(None if seconds is None else self._pump.clock() + seconds, patience=PATIENCE)
+            if seen is None:
+                guard = ThreadGuard(self._clock() + ANSWER_SECONDS, patience=ANSWER_SECONDS)
+            else:
+                guard = ThreadGuard(patience=PATIENCE)
+                self._until_quiet(guard, seconds)
             with self._mutex:
                 self._observers.add(guard)
             try:
                 seen = self._pump.run(self.book.observe(name, seen), guard)
             except Over:
+                if not self.closed and (seen is None or guard.trouble):
+                    raise silent(self.url, guard.trouble) from None
                 return
             yield seen.leader
 
