@@ -12,6 +12,8 @@ from vez.engines.base import Traits
 from vez.testing.actors import Actor, AsyncActor, SyncActor
 
 Make = Callable[[], Actor]
+LONG_TIMEOUTS = (3e6, 3e9, 1e10, 1e18, 1e300, float("inf"), 10**400)
+"""Seconds. Python lets no thread wait for 1e10, and some systems no socket for 3e6; the last fits into no float."""
 
 
 def needs(*asked: str, **exactly: str) -> Callable[[Any], Any]:

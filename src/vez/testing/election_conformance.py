@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from vez.engines.base import Traits
 from vez.errors import Misuse, OwnershipLost
 from vez.testing.actors import PATIENCE, eventually
-from vez.testing.conformance_base import Base, Make, assert_newer, needs
+from vez.testing.conformance_base import LONG_TIMEOUTS, Base, Make, assert_newer, needs
 
 
 @needs("elections")
@@ -98,6 +100,25 @@ class ElectionConformance(Base):
         leadership = one.acquire("election", "brief", label="one")
         assert [leader.label if leader else None for leader in one.leaders("brief", seconds)] == ["one"]
         one.release(leadership)
+
+    @pytest.mark.parametrize("seconds", [-1, float("nan"), "x"])
+    def test_the_seconds_of_an_observer_are_checked(self, actor: Make, seconds: Any) -> None:
+        with pytest.raises(Misuse, match="a timeout is a number of seconds"):
+            actor().leaders("checked", seconds)
+
+    def test_an_observer_with_very_much_time_waits(self, url: str, actor: Make) -> None:
+        from vez.turns.client import connect
+
+        with connect(url) as client:
+            for seconds in LONG_TIMEOUTS:
+                seen = client.election("patient").observe(seconds)
+                assert next(seen) is None
+                one = actor()
+                leadership = one.acquire("election", "patient", label="one")
+                assert getattr(next(seen), "label", None) == "one"
+                one.release(leadership)
+                assert next(seen) is None
+                seen.close()  # type: ignore[attr-defined]
 
     @needs("breaks")
     def test_a_deposed_leader_is_told_and_another_leads(self, actor: Make, traits: Traits) -> None:

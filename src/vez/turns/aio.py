@@ -286,7 +286,7 @@ class Election(Lock):
 
     def observe(self, seconds: float | None = None) -> AsyncIterator[Leader | None]:
         """Yield the leader now, then each change; end after `seconds` without a change."""
-        return self._engine.observe(self.name, seconds)
+        return self._engine.observe(self.name, check_timeout(seconds))
 
 
 class Client(BaseClient[Lock, Election, AsyncEngine]):

@@ -30,8 +30,8 @@ PATIENCE = 30.0
 RELEASE_SECONDS = 2.0
 """Longest wait of a release for the server; then it goes on in the background."""
 TRY_SECONDS = 3.0
-"""Longest wait for the replies to a request with a timeout of 0, which waits for no holder. A cluster elects a new leader
-in that time; a server that takes longer is reported as silent, since nobody knows whether it was free."""
+"""Longest wait for the replies to a request with a timeout of 0, which waits for no holder. A cluster elects a new
+leader in that time; a server that takes longer is reported as silent, since nobody knows whether it was free."""
 ANSWER_SECONDS = 10.0
 """Longest wait for an inspection and the like."""
 IN_DOUBT = "its transfer had no reply, and may take effect"
