@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from vez.check.model.clock import FinerTick
-from vez.check.model.semantics import Model, State
+from vez.check.model.semantics import Model
+from vez.check.model.state import State
 
 
 class Naive(NamedTuple):

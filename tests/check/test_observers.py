@@ -12,7 +12,8 @@ from vez.algorithms import find
 from vez.check import Configuration, check
 from vez.check.model.observers import Fence, Watch
 from vez.check.model.path import Path, Replay
-from vez.check.model.semantics import Model, Step
+from vez.check.model.semantics import Model
+from vez.check.model.state import Step
 from vez.cli.app import run
 from vez.core.assumptions import Property
 from vez.core.process import bypass_bound

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.check.test_search import configuration
-from vez.check.model.semantics import Model, State, Step
+from vez.check.model.semantics import Model
+from vez.check.model.state import State, Step
 from vez.check.reduce.order import NOTHING_YET, Order
 
 

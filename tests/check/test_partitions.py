@@ -6,7 +6,8 @@ import pytest
 
 from vez.algorithms import find
 from vez.check import Budget, Configuration, Report, check
-from vez.check.model.semantics import Model, State
+from vez.check.model.semantics import Model
+from vez.check.model.state import State
 from vez.core import Assumption, Election, Io, Message, Process
 from vez.core.trace import Cut, Healed, Lost
 from vez.errors import Misuse

@@ -8,7 +8,8 @@ from tests.crosscheck.compare import difference, opinions
 from tests.crosscheck.protocols import Impatient
 from vez.algorithms import find
 from vez.check import Budget, Configuration, Report, check
-from vez.check.model.semantics import Model, State
+from vez.check.model.semantics import Model
+from vez.check.model.state import State
 from vez.core import Assumption, Election, Io, Message, Process
 from vez.core.trace import Paused
 from vez.errors import Misuse

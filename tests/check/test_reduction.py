@@ -12,7 +12,8 @@ from vez.algorithms.mutex.coordinator import Coordinator
 from vez.check import Configuration, check
 from vez.check.liveness.graph import Graph
 from vez.check.liveness.lassos import Liveness
-from vez.check.model.semantics import Model, State
+from vez.check.model.semantics import Model
+from vez.check.model.state import State
 from vez.check.reduce.symmetry import Symmetry
 from vez.check.search.breadth_first import Search
 from vez.core import Assumption, Election, Io, Message, Mutex, Ring

@@ -9,7 +9,8 @@ import pytest
 from tests.check import naive
 from tests.crosscheck.protocols import RandomElection, RandomMutex
 from vez.check import Budget, Configuration, check
-from vez.check.model.semantics import Model, State
+from vez.check.model.semantics import Model
+from vez.check.model.state import State
 from vez.check.search.breadth_first import Search
 from vez.core import Assumption, Io, Parameter
 from vez.core.trace import Delivered

@@ -12,7 +12,8 @@ from tests.crosscheck.cases import FAULTS
 from tests.crosscheck.explorer import Explorer
 from tests.crosscheck.world import Mail, Move, Proc, World, freeze
 from vez.check.model.configuration import BUDGETS
-from vez.check.model.semantics import Model, State
+from vez.check.model.semantics import Model
+from vez.check.model.state import State
 
 Marked = Callable[[World, Move], bool]
 PHASES = {0: "idle", 1: "waiting", 2: "inside", 3: "withdrawn"}

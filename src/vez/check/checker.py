@@ -11,7 +11,8 @@ from vez.check.liveness.lassos import LIVENESS, Failure, Liveness
 from vez.check.model.configuration import Configuration
 from vez.check.model.observers import KINDS, MOST_BYPASSES, Watch
 from vez.check.model.path import UNFAITHFUL, CannotReplay, Path, Replay, walk
-from vez.check.model.semantics import Model, State, Step
+from vez.check.model.semantics import Model
+from vez.check.model.state import State, Step
 from vez.check.model.words import describe, describe_start
 from vez.check.search import BY_USER
 from vez.check.search.breadth_first import RAISED, Limits, Progress, Search

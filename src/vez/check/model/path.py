@@ -17,7 +17,8 @@ import msgspec
 from vez.check.model.local import Transition
 from vez.check.model.record import Asleep, CutOff, Down, Flying, Running, Suspected, Wanted, in_ms
 from vez.check.model.schedule import STEP_US, Loop, Span, even_times, times
-from vez.check.model.semantics import Model, State, Step
+from vez.check.model.semantics import Model
+from vez.check.model.state import State, Step
 from vez.core.trace import Lost, Trace
 from vez.errors import ProtocolBug, VezError
 from vez.sim.blame import Failure

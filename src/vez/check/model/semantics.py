@@ -13,43 +13,31 @@ and faults may or may not happen.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from vez.check.model.causality import bare, machine_for
-from vez.check.model.configuration import BUDGETS, Configuration
+from vez.check.model.configuration import Configuration
 from vez.check.model.identity import identity, shapes
 from vez.check.model.local import IDLE, INSIDE, INSIDE_A_HANDLER, WAITING, Event, Local, Transition
 from vez.check.model.observer import Observer
+from vez.check.model.state import (
+    CRASHES,
+    CRASHES_INSIDE,
+    DUPLICATES,
+    LOSSES,
+    MISTAKES,
+    PARTITIONS,
+    PAUSES,
+    RECOVERIES,
+    WITHDRAWALS,
+    State,
+    Step,
+    born,
+    owed,
+    put,
+    spend,
+)
 from vez.core.message import handler_name
-
-CRASHES, RECOVERIES, LOSSES, DUPLICATES, MISTAKES, WITHDRAWALS, CRASHES_INSIDE, PARTITIONS, PAUSES = range(len(BUDGETS))
-NOTHING = Transition(Local((), False, 0, IDLE, None, None, (), (), ()))
-
-
-class State(NamedTuple):
-    """A global state in small integers: local states, channel contents, budgets, observer, the partition in force.
-
-    A message under way is one number too: its own, times the clock's `span`, plus the ticks that it has left.
-    """
-
-    locals: tuple[int, ...]
-    channels: tuple[tuple[int, ...], ...]
-    budget: tuple[int, ...]
-    observer: int = 0
-    partition: int = 0
-
-
-class Step(NamedTuple):
-    """One thing that happens. `process` and `other` are places, not identifiers."""
-
-    kind: str
-    process: int
-    state: State
-    other: int = -1
-    message: int = -1
-    detail: Any = None  # of a message: the ticks that it had left; of time: the microseconds that pass
-    transition: Transition = NOTHING
-    fair: tuple[Any, ...] | None = None  # its class of fairness, None for what need not happen
 
 
 class Model:
@@ -159,7 +147,7 @@ class Model:
             crashes = self.machine.initial_inside(process) if self._may_crash_inside(empty, place) else ()
             failed += [(state, (*before, one)) for state, before in found for one in outcomes if one.raised]
             found = [
-                (self._apply(_born(state), place, outcome), (*before, outcome))
+                (self._apply(born(state), place, outcome), (*before, outcome))
                 for state, before in found
                 for outcome in (*outcomes, *(crashes if state.budget[CRASHES_INSIDE] else ()))
                 if not outcome.raised
@@ -224,14 +212,14 @@ class Model:
     def _local_step(self, state: State, place: int, event: Event, must: bool) -> Iterator[Step]:
         for outcome, after in self._reactions(state, place, event):
             fair = (event[0], place, *event[1:]) if must else None
-            yield Step(event[0], place, after, detail=event[1:], transition=outcome, fair=_owed(fair, outcome))
+            yield Step(event[0], place, after, detail=event[1:], transition=outcome, fair=owed(fair, outcome))
 
     def _message_steps(self, state: State, sender: int, place: int, position: int) -> Iterator[Step]:
         """Steps that deliver, lose or duplicate one message."""
         channel = sender * self.n + place
         content = state.channels[channel]
         number, left = divmod(content[position], self.configuration.clock.span)
-        rest = _with(state.channels, channel, content[:position] + content[position + 1 :])
+        rest = put(state.channels, channel, content[:position] + content[position + 1 :])
         fair = ("deliver", channel) if self.fifo else ("deliver", channel, content[position])
         taken = state._replace(channels=rest)
         if channel in self.cuts[state.partition]:
@@ -244,13 +232,13 @@ class Model:
             return
         event = ("deliver", self.ids[sender], number)
         for outcome, after in self._reactions(taken, place, event):
-            yield Step("deliver", place, after, sender, number, left, transition=outcome, fair=_owed(fair, outcome))
+            yield Step("deliver", place, after, sender, number, left, transition=outcome, fair=owed(fair, outcome))
         if sender == place:
             return  # what a process tells itself crosses no network
         if state.budget[LOSSES]:
-            yield Step("lose", place, _spend(taken, LOSSES), sender, number, left)
+            yield Step("lose", place, spend(taken, LOSSES), sender, number, left)
         if state.budget[DUPLICATES]:
-            for outcome, after in self._reactions(_spend(state, DUPLICATES), place, event):
+            for outcome, after in self._reactions(spend(state, DUPLICATES), place, event):
                 yield Step("duplicate", place, after, sender, number, left, transition=outcome)
 
     def _words(self, state: State) -> Iterator[Step]:
@@ -268,9 +256,9 @@ class Model:
                 if not (told or mistake) and self.configuration.synchronous and self._speaks(state, other):
                     continue
                 event = ("trust" if told else "suspect", peer)
-                base = _spend(state, MISTAKES) if mistake else state
+                base = spend(state, MISTAKES) if mistake else state
                 for outcome, after in self._reactions(base, place, event):
-                    fair = None if mistake else _owed((*event, place), outcome)
+                    fair = None if mistake else owed((*event, place), outcome)
                     yield Step(event[0], place, after, other, transition=outcome, fair=fair)
 
     def _speaks(self, state: State, place: int) -> bool:
@@ -301,11 +289,11 @@ class Model:
             yield Step("heal", -1, state._replace(partition=0), detail=state.partition)
         elif state.budget[PARTITIONS]:
             for number in range(1, len(self.cuts)):
-                cut = _spend(state, PARTITIONS)._replace(partition=number)
+                cut = spend(state, PARTITIONS)._replace(partition=number)
                 yield Step("cut", -1, cut, detail=number)
 
     def _fault(self, state: State, place: int, which: int, event: Event) -> Iterator[Step]:
-        for outcome, after in self._reactions(_spend(state, which), place, event):
+        for outcome, after in self._reactions(spend(state, which), place, event):
             yield Step(event[0], place, after, detail=event[1:], transition=outcome)
 
     def runs(self, number: int) -> bool:
@@ -355,14 +343,14 @@ class Model:
 
     def _apply(self, state: State, place: int, outcome: Transition) -> State:
         if outcome.crashed_after >= 0:
-            state = _spend(state, CRASHES_INSIDE)
+            state = spend(state, CRASHES_INSIDE)
         channels = state.channels
         for to, message in outcome.sends:
             channel = place * self.n + self.place[to]
             if channel in self.cuts[state.partition]:
                 continue
-            channels = _with(channels, channel, self.append(channels[channel], self.message_number(message)))
-        locals_ = _with(state.locals, place, self.local_number(outcome.local))
+            channels = put(channels, channel, self.append(channels[channel], self.message_number(message)))
+        locals_ = put(state.locals, place, self.local_number(outcome.local))
         observer = state.observer
         if self.observer is not None and outcome.visible:
             observer = self.observer.after(observer, self.ids[place], outcome.visible)
@@ -380,21 +368,3 @@ class Model:
     def waiting(self, state: State) -> list[int]:
         """Places of the waiting processes."""
         return [place for place, number in enumerate(state.locals) if self.locals[number].phase == WAITING]
-
-
-def _with(values: tuple[Any, ...], place: int, value: Any) -> tuple[Any, ...]:
-    return (*values[:place], value, *values[place + 1 :])
-
-
-def _spend(state: State, which: int) -> State:
-    return state._replace(budget=_with(state.budget, which, state.budget[which] - 1))
-
-
-def _born(state: State) -> State:
-    """The state with one more process, before its `on_start`."""
-    return state._replace(locals=(*state.locals, 0))
-
-
-def _owed(fair: tuple[Any, ...] | None, outcome: Transition) -> tuple[Any, ...] | None:
-    """The class of fairness of a step; a crash inside a handler need not happen."""
-    return None if outcome.crashed_after >= 0 else fair

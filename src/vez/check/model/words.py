@@ -8,7 +8,8 @@ from typing import Any
 from vez.check.model.causality import bare
 from vez.check.model.configuration import partition_words
 from vez.check.model.local import Transition
-from vez.check.model.semantics import Model, Step
+from vez.check.model.semantics import Model
+from vez.check.model.state import Step
 from vez.core.message import fields_of
 from vez.core.trace import spoken
 from vez.words import Sentence, plain, said

@@ -19,7 +19,8 @@ import numpy as np
 
 from vez.check.model.configuration import Configuration
 from vez.check.model.local import Event, Local, Transition
-from vez.check.model.semantics import Model, State, Step
+from vez.check.model.semantics import Model
+from vez.check.model.state import State, Step
 from vez.check.search.packed import Packed
 from vez.check.search.store import Numbers, Words, distinct
 from vez.check.search.tables import UNKNOWN, Growing

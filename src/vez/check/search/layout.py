@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from vez.check.model.local import INSIDE, INSIDE_A_HANDLER, WAITING, Event, Transition
-from vez.check.model.semantics import Model, State
+from vez.check.model.semantics import Model
+from vez.check.model.state import State
 from vez.check.search.store import ColumnOverflow, Numbers, Store, Words
 from vez.check.search.tables import NONE, ChannelTable, Grid, Growing, ProcessTable, fair_name
 

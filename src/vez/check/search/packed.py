@@ -14,17 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vez.check.model.local import INSIDE_A_HANDLER
-from vez.check.model.semantics import (
-    CRASHES,
-    DUPLICATES,
-    LOSSES,
-    MISTAKES,
-    PARTITIONS,
-    PAUSES,
-    RECOVERIES,
-    WITHDRAWALS,
-    Model,
-)
+from vez.check.model.semantics import Model
+from vez.check.model.state import CRASHES, DUPLICATES, LOSSES, MISTAKES, PARTITIONS, PAUSES, RECOVERIES, WITHDRAWALS
 from vez.check.reduce.ample import ELECT, Ample, delivery_code, elect_code
 from vez.check.search.layout import ALIVE, IS_DUE, IS_PAUSED, IS_WAITING, RUNS
 from vez.check.search.store import Numbers

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from vez.check.model.local import INSIDE_A_HANDLER, Event
-from vez.check.model.semantics import CRASHES_INSIDE, Model
+from vez.check.model.semantics import Model
+from vez.check.model.state import CRASHES_INSIDE
 from vez.check.search.layout import Layout
 from vez.check.search.store import Numbers, Words
 from vez.check.search.tables import NONE, ProcessTable
