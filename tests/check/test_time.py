@@ -7,7 +7,7 @@ import pytest
 from tests.crosscheck.timed import May, Offset, Yes
 from vez.algorithms import find
 from vez.check import Configuration, Report, check
-from vez.core import Assumption, Election, Io, Mutex, Parameter, Process, Property
+from vez.core import Assumption, Election, Io, Message, Mutex, Parameter, Process, Property
 from vez.errors import Misuse
 from vez.properties import Status, judge
 from vez.properties.assumptions import broken_assumptions
@@ -137,6 +137,62 @@ class Balls(Election):
         io.send(sender, May())
 
 
+class Third(Message):
+    """The message that nobody may get."""
+
+
+class Greeting(Process):
+    """Sends three messages in `on_start`; the first one starts a timer that is shorter than any bound before it."""
+
+    name = "greeting"
+    assumes = (Assumption.KNOWN_BOUNDS,)
+
+    def longest_delay_ms(self) -> float:
+        return 2.0
+
+    def on_start(self, io: Io) -> None:
+        if io.me == 1:
+            for message in (May(), Yes(), Third()):
+                io.send(2, message)
+
+    def on_may(self, message: May, sender: int, io: Io) -> None:
+        io.set_timer("short", 1)
+
+    def on_yes(self, message: Yes, sender: int, io: Io) -> None:
+        pass
+
+    def on_third(self, message: Third, sender: int, io: Io) -> None:
+        raise AssertionError("the third message has arrived")
+
+    def on_timer_short(self, io: Io) -> None:
+        pass
+
+
+class Latecomer(Process):
+    """Greeted twice, the second time more than 1.5 ms after the first: the tick becomes finer twice."""
+
+    name = "latecomer"
+    assumes = (Assumption.KNOWN_BOUNDS,)
+    late: bool = False
+
+    def longest_delay_ms(self) -> float:
+        return 2.0
+
+    def on_start(self, io: Io) -> None:
+        if io.me != 1:
+            io.send(1, May())
+
+    def on_may(self, message: May, sender: int, io: Io) -> None:
+        assert not self.late, "greeted late"
+        io.set_timer("one", 1)
+
+    def on_timer_one(self, io: Io) -> None:
+        io.set_timer("two", 0.5)
+
+    def on_timer_two(self, io: Io) -> None:
+        self.late = True
+
+
 def checked(algorithm: type[Process], parameters: dict[str, float], n: int = 2, requests: int = 1) -> Report:
     scenario = Scenario(algorithm=algorithm.name, n=n, parameters=parameters)
     return check(Configuration(scenario, algorithm, requests=requests))
@@ -232,3 +288,12 @@ def test_a_delay_that_is_no_time_is_refused() -> None:
 def test_an_election_that_nobody_starts_is_refused() -> None:
     with pytest.raises(Misuse, match="nobody would start"):
         Configuration(Scenario(algorithm="bully", n=2), find("bully"), requests=0)
+
+
+@pytest.mark.parametrize(("algorithm", "n", "tick"), [(Greeting, 2, "1 ms"), (Latecomer, 3, "0.5 ms")])
+def test_messages_of_on_start_keep_their_delay_when_the_tick_becomes_finer(
+    algorithm: type[Process], n: int, tick: str
+) -> None:
+    report = checked(algorithm, {}, n=n)
+    assert f"ticks of {tick}" in report.configuration
+    assert "no_exceptions" in report.broken

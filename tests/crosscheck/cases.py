@@ -6,6 +6,7 @@ from itertools import pairwise
 from random import Random
 from typing import Any, NamedTuple
 
+from tests.crosscheck.early import EARLY
 from tests.crosscheck.protocols import PROTOCOLS
 from tests.crosscheck.symmetric import SYMMETRIC
 from tests.crosscheck.timed import TIMED
@@ -67,7 +68,7 @@ def untimed(number: int) -> Case:
 def timed(number: int) -> Case:
     """With time, with and without a longest delay, a longest stay and clocks that are off."""
     chance = Random(f"timed/{number}")
-    algorithm = chance.choice(TIMED)
+    algorithm = chance.choice((*TIMED, *EARLY))
     parameters = {
         "seed": chance.randrange(1_000_000),
         "delay": chance.choice((0.0, 2.0, 2.0, 4.0)),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tests.crosscheck.cases import Case
+from tests.crosscheck.early import Welcome
 from tests.crosscheck.timed import (
     Announce,
     Chatter,
@@ -43,6 +44,8 @@ EXPLAINED = (
     Explained(Case(Slots), broken=("exclusion",)),
     Explained(Case(Slots, parameters={"stay": 4.0}, without=("bounded_stay",)), broken=("exclusion",)),
     Explained(Case(Slots, parameters={"stay": 4.0}, without=("known_bounds",)), broken=("exclusion",)),
+    Explained(Case(Welcome, parameters=SOME), broken=("exclusion",)),
+    Explained(Case(Welcome, parameters={"delay": 0.5}), holds=("exclusion",)),
     Explained(Case(Hasty)),
     Explained(Case(Hasty, parameters=SOME)),
     Explained(NO_TICK),

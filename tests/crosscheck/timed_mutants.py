@@ -75,6 +75,11 @@ def ticks_are_too_long(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Clock, "timer", timer)
 
 
+def starts_of_the_coarser_tick(patch: pytest.MonkeyPatch) -> None:
+    """When the tick becomes finer, the messages of `on_start` keep the codes that they had."""
+    patch.setattr(Model, "forget", lambda self: None)
+
+
 def messages_never_age(patch: pytest.MonkeyPatch) -> None:
     """A tick leaves the messages under way as they were."""
     patch.setattr(ChannelTable, "after_tick", lambda self, contents: contents)
@@ -116,6 +121,7 @@ TIMED_MUTANTS: dict[Mutant, str] = {
     a_loop_needs_a_tick: "timed",
     time_never_stands_still: "timed",
     ticks_are_too_long: "timed",
+    starts_of_the_coarser_tick: "timed",
     messages_never_age: "timed",
     timers_run_on: "timed",
     timers_are_never_due: "timed",

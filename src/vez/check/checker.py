@@ -10,7 +10,8 @@ from vez.check.coverage import assumed_to_happen, missing_premise, never_ran
 from vez.check.liveness.lassos import LIVENESS, Failure, Liveness
 from vez.check.model.configuration import Configuration
 from vez.check.model.observers import KINDS, MOST_BYPASSES, Watch
-from vez.check.model.path import UNFAITHFUL, CannotReplay, Path, Replay, walk
+from vez.check.model.path import Path, Replay, walk
+from vez.check.model.record import UNFAITHFUL, CannotReplay
 from vez.check.model.semantics import Model
 from vez.check.model.state import State, Step
 from vez.check.model.words import describe, describe_start

@@ -15,12 +15,24 @@ from itertools import islice, pairwise, zip_longest
 import msgspec
 
 from vez.check.model.local import Transition
-from vez.check.model.record import Asleep, CutOff, Down, Flying, Running, Suspected, Wanted, in_ms
+from vez.check.model.record import (
+    UNFAITHFUL,
+    Asleep,
+    CannotReplay,
+    CutOff,
+    Down,
+    Flying,
+    Running,
+    Suspected,
+    Wanted,
+    first,
+    in_ms,
+)
 from vez.check.model.schedule import STEP_US, Loop, Span, even_times, times
 from vez.check.model.semantics import Model
 from vez.check.model.state import State, Step
 from vez.core.trace import Lost, Trace
-from vez.errors import ProtocolBug, VezError
+from vez.errors import ProtocolBug
 from vez.sim.blame import Failure
 from vez.sim.scenario import Choice, Drift, Elect, Fate, Scenario, Timer
 from vez.sim.simulation import simulate
@@ -32,16 +44,6 @@ KINDS = {
     "pause": "Paused", "resume": "Resumed",
 }  # fmt: skip
 """What the simulator's trace calls each kind of step; a lost message is lost when it is sent."""
-
-
-UNFAITHFUL = (
-    "if a handler is not deterministic (random, time, sets), `vez sim ALGORITHM --debug` names it; "
-    "else please report this with the command that you ran"
-)
-
-
-class CannotReplay(VezError):
-    """Checker and simulator disagree about a run: a handler is not deterministic, or vez has a bug."""
 
 
 class Path(msgspec.Struct, frozen=True):
@@ -62,7 +64,7 @@ class Path(msgspec.Struct, frozen=True):
 def walk(model: Model, states: list[State]) -> tuple[Step, ...]:
     """The steps that lead from each state to the next."""
     return tuple(
-        next(step for step in model.steps(before) if step.state == after and not step.transition.raised)
+        first(step for step in model.steps(before) if step.state == after and not step.transition.raised)
         for before, after in pairwise(states)
     )
 
@@ -298,7 +300,7 @@ class Replay:
             self._crashes.append(Down(process, at))
             self._end_timers(process, (), at)
         elif kind == "recover":
-            crash = next(crash for crash in reversed(self._crashes) if crash.process == process)
+            crash = first(crash for crash in reversed(self._crashes) if crash.process == process)
             crash.back, crash.memory = at, step.detail[0]
         if kind in ("resume", "crash"):
             for pause in self._pauses:
@@ -322,7 +324,7 @@ class Replay:
         self._note_timers(process, outcome, at)
         for seen in outcome.visible:
             if seen[0] in ("enter", "leave", "withdraw"):
-                want = next(want for want in reversed(self._wants) if want.process == process)
+                want = first(want for want in reversed(self._wants) if want.process == process)
                 if seen[0] == "enter":
                     want.entered = at
                 elif seen[0] == "leave":
@@ -335,7 +337,7 @@ class Replay:
         channel = step.other * self.model.n + step.process
         clock = self.model.configuration.clock
         sent = None if clock.span == 1 else self._tick - (clock.span - 1 - step.detail)
-        flying = next(
+        flying = first(
             one
             for one in self._flying[channel]
             if one.message == step.message
@@ -373,7 +375,7 @@ class Replay:
         if kind == "suspect":
             self._suspicions.append(Suspected(process, peer, at))
             return
-        word = next(one for one in reversed(self._suspicions) if (one.process, one.peer) == (process, peer))
+        word = first(one for one in reversed(self._suspicions) if (one.process, one.peer) == (process, peer))
         word.until = at
 
     def _fates(self) -> list[Fate]:

@@ -2,11 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TypeVar
+
 import msgspec
 
 from vez.check.model.clock import Countdown
 from vez.check.model.schedule import LONG_US, Span
+from vez.errors import VezError
 from vez.sim.scenario import Crash, Partition, Pause, Suspicion, Want
+
+T = TypeVar("T")
+
+UNFAITHFUL = (
+    "if a handler is not deterministic (random, time, sets), `vez sim ALGORITHM --debug` names it; "
+    "else please report this with the command that you ran"
+)
+
+
+class CannotReplay(VezError):
+    """Checker and simulator disagree about a run: a handler is not deterministic, or vez has a bug."""
+
+
+def first(candidates: Iterator[T]) -> T:
+    """The first thing that a step of a run may refer to; raises `CannotReplay` if there is none."""
+    for candidate in candidates:
+        return candidate
+    raise CannotReplay("a step of the run refers to something that no step before it led to", hint=UNFAITHFUL)
 
 
 class Flying(msgspec.Struct):

@@ -67,6 +67,16 @@ class Model:
         self.watch: Callable[[int, int, Event, tuple[Transition, ...]], None] | None = None
         """Called with every local transition when it is first computed."""
 
+    def forget(self) -> None:
+        """Forget what was computed with a coarser tick.
+
+        The codes of messages under way depend on it, and so do the starts. Local transitions do not, but what watches
+        them may have been interrupted.
+        """
+        self._all_starts = None
+        self._memo.clear()
+        self.machine.cut = False
+
     def local_number(self, local: Local) -> int:
         """The number of a local state; equal states have the same number."""
         given = (*local.fields, local.token, local.view)  # what the algorithm gave; the types of the rest are ours

@@ -118,6 +118,7 @@ class Search:
             try:
                 return self._run()
             except FinerTick:
+                self.model.forget()
                 self._begin_again()
 
     def _run_reduced(self) -> Search:
