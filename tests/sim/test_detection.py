@@ -8,9 +8,11 @@ import pytest
 
 from tests.runs import trace_of
 from vez.algorithms import find
+from vez.check import Budget, Configuration, check
+from vez.core import Assumption, Io, Process
 from vez.core.trace import Crashed, Delivered, Sent, Suspected, Trusted
 from vez.sim import Run, Scenario, simulate
-from vez.sim.scenario import Crash, Detector, Network, Partition, Pause, dumps, loads
+from vez.sim.scenario import Crash, Detector, Network, Partition, Pause, Suspicion, dumps, loads
 
 DetectorKind = Literal["none", "heartbeat", "adaptive", "phi"]
 KINDS: tuple[DetectorKind, ...] = ("heartbeat", "adaptive", "phi")
@@ -120,3 +122,52 @@ def test_a_run_can_be_written_down_without_its_detector(kind: DetectorKind) -> N
 def test_scenario_files_name_the_detector_and_its_settings() -> None:
     scenario = Scenario(algorithm="luis", detector=Detector(kind="phi", threshold=3, tail="exponential", interval_ms=2))
     assert loads(dumps(scenario)) == scenario
+
+
+class Attentive(Process):
+    """Counts what it was told: trust follows suspicion, and suspicion follows trust."""
+
+    name = "attentive"
+    assumes = (Assumption.PERFECT_DETECTOR,)
+    down: frozenset[int] = frozenset()
+
+    def on_suspect(self, peer: int, io: Io) -> None:
+        assert peer not in self.down, "suspected twice"
+        self.down |= {peer}
+
+    def on_trust(self, peer: int, io: Io) -> None:
+        assert peer in self.down, "trusted and never suspected"
+        self.down -= {peer}
+
+
+def attentive(*crashes: Crash, suspect: tuple[Suspicion, ...] = ()) -> list[tuple[str, float, int, int]]:
+    scenario = Scenario(
+        algorithm="attentive", n=2, until_ms=100, crash=crashes, suspect=suspect, detector=Detector(delay_ms=5)
+    )
+    return words(simulate(scenario, Attentive, explain=True))
+
+
+def test_nobody_is_trusted_who_was_not_suspected() -> None:
+    assert attentive(Crash(process=1, at_ms=10, recover_ms=12)) == []
+
+
+def test_nobody_is_suspected_twice() -> None:
+    """It came back and died again before anybody was told that it was back."""
+    told = attentive(Crash(process=1, at_ms=10, recover_ms=20), Crash(process=1, at_ms=22, recover_ms=40))
+    assert told == [("suspect", 15, 2, 1), ("trust", 45, 2, 1)]
+
+
+def test_a_wrong_suspicion_that_comes_true_is_no_news() -> None:
+    told = attentive(Crash(process=1, at_ms=10), suspect=(Suspicion(process=2, peer=1, at_ms=8),))
+    assert told == [("suspect", 8, 2, 1)]
+
+
+def test_whoever_crashes_forgets_whom_it_suspected() -> None:
+    told = attentive(Crash(process=1, at_ms=10), Crash(process=2, at_ms=20, recover_ms=30))
+    assert told == [("suspect", 15, 2, 1), ("suspect", 35, 2, 1)]
+
+
+def test_the_checker_tells_the_same() -> None:
+    budget = Budget(crashes=2, recoveries=2, mistakes=1)
+    report = check(Configuration(Scenario(algorithm="attentive", n=2), Attentive, budget=budget))
+    assert not report.broken

@@ -332,6 +332,8 @@ class Node(Outside):
         return events.Started, (plain_values(parameters), plain_values(values))
 
     def _suspect(self, peer: int, dead: bool) -> None:
+        if dead == (peer in self._suspected):  # no news: the peer died again before it was trusted, or was never missed
+            return
         (self._suspected.add if dead else self._suspected.discard)(peer)
         handler = getattr(self._kind, "on_suspect" if dead else "on_trust", None)
         if handler is not None:

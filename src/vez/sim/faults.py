@@ -19,6 +19,7 @@ from vez.sim.node import Node
 from vez.sim.recording import Recording
 from vez.sim.scenario import Crash, Nemesis, Scenario
 from vez.sim.setup import Setup
+from vez.sim.suspicions import Suspicions
 from vez.sim.timers import Timers
 
 
@@ -38,6 +39,7 @@ class Faults:
         network: NetworkModel,
         harness: Harness,
         detection: Detection,
+        suspicions: Suspicions,
         window: Window,
     ) -> None:
         self._setup = setup
@@ -50,6 +52,7 @@ class Faults:
         self._network = network
         self._harness = harness
         self._detection = detection
+        self._suspicions = suspicions
         scenario = setup.scenario
         drawn = draw_faults(scenario.nemesis, setup.ids, setup.stream("nemesis"), window)
         self._crashes = (*scenario.crash, *drawn.crashes)
@@ -107,6 +110,7 @@ class Faults:
             return
         self._timers.forget(node.me)
         self._recording.forget(node.me)
+        self._suspicions.crashed(node.me)
         self._recording.add(events.Crashed, node.me)
         self._availability.drop(node.me)
         self._harness.crashed(node.me)

@@ -274,6 +274,7 @@ class Simulation:
             network=self._network,
             harness=self._harness,
             detection=self._detection,
+            suspicions=self._suspicions,
             window=self._fault_window(),
         )
 

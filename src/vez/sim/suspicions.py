@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
 from functools import partial
 
@@ -36,6 +37,8 @@ class Suspicions:
         self._availability = availability
         self._on_suspect = getattr(setup.algorithm, "on_suspect", None)
         self._on_trust = getattr(setup.algorithm, "on_trust", None)
+        self._told: defaultdict[int, set[int]] = defaultdict(set)
+        """By process: the peers that it was told are dead."""
 
     def plan(self) -> None:
         """Plan the suspicions of the scenario in the agenda."""
@@ -46,13 +49,19 @@ class Suspicions:
                 plan(us(suspicion.until_ms), partial(self.tell, node, suspicion.peer, dead=False))
 
     def tell(self, node: Node, peer: int, *, dead: bool) -> None:
-        """Tell a process that a peer seems dead or alive again, if its algorithm has a handler for it."""
-        handler = self._on_suspect if dead else self._on_trust
-        if handler is None:
-            return
+        """Tell a process that a peer seems dead or alive again, if that is news to it."""
+        self._availability.when_awake(node.me, partial(self._tell, node, peer, dead))
 
-        def tell() -> None:
+    def crashed(self, process: int) -> None:
+        """A process has crashed: it comes back without what it was told."""
+        self._told[process].clear()
+
+    def _tell(self, node: Node, peer: int, dead: bool) -> None:
+        told = self._told[node.me]
+        if dead == (peer in told):
+            return
+        (told.add if dead else told.discard)(peer)
+        handler = self._on_suspect if dead else self._on_trust
+        if handler is not None:
             self._recording.add(events.Suspected if dead else events.Trusted, node.me, peer)
             self._dispatcher.call(node, handler, peer)
-
-        self._availability.when_awake(node.me, tell)
