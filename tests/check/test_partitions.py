@@ -120,6 +120,58 @@ def test_a_cut_and_a_heal_are_replayed() -> None:
     assert any(isinstance(event, Healed) for event in example.trace)
 
 
+class Alone(Election):
+    """Leads whoever of 1 and 2 heard nothing, neither in the first round nor in the second."""
+
+    name = "alone"
+    assumes = (Assumption.NO_CRASHES, Assumption.KNOWN_BOUNDS)
+    heard: bool = False
+    rounds: int = 0
+
+    def longest_delay_ms(self) -> float:
+        return 4.0
+
+    def on_start(self, io: Io) -> None:
+        io.set_timer("round", 4)
+
+    def on_elect(self, io: Io) -> None:
+        pass
+
+    def on_hello(self, message: Hello, sender: int, io: Io) -> None:
+        self.heard = True
+
+    def on_timer_round(self, io: Io) -> None:
+        if self.rounds < 2:
+            io.broadcast(Hello(self.rounds))
+            io.set_timer("round", 8)
+        elif not self.heard and io.me != 3:
+            io.elected(io.me)
+        self.rounds += 1
+
+
+def test_partitions_overlap() -> None:
+    """Processes 1 and 2 hear nothing only if each is cut off all the time, the one from the other too."""
+    apart = (Partition(groups=((1,), (2, 3))), Partition(groups=((2,), (1, 3))))
+    assert not judged(Alone, "uniqueness", *apart, n=3, partitions=1).broken
+    example = judged(Alone, "uniqueness", *apart, n=3, partitions=2).counterexamples["uniqueness"]
+    assert [step.kind for step in example.path.steps if step.kind in ("cut", "heal")] == ["cut", "cut"]
+    assert simulate(example.scenario, Alone).trace is not None
+
+
+def test_each_of_two_partitions_heals_by_itself() -> None:
+    model = Model(asked(Twice, TO_2, TO_1, partitions=2))
+    both = after(model, after(model, model.initial()[0], "cut"), "cut")
+    assert model.cuts[both.partition] == {1, 2}
+    healed = [step.state for step in model.steps(both) if step.kind == "heal"]
+    assert [model.cuts[state.partition] for state in healed] == [{2}, {1}]
+    assert not any(step.kind == "cut" for state in healed for step in model.steps(state))
+
+
+def test_too_many_partitions_at_once_are_refused() -> None:
+    with pytest.raises(Misuse, match="sets"):
+        Model(asked(Twice, n=5, partitions=6))
+
+
 def test_every_split_is_cut_both_ways_and_one_way() -> None:
     assert len(asked(Twice, n=3, partitions=1).cuts) == 9
     assert len(asked(Twice, n=4, partitions=1).cuts) == 21

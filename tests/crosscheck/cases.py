@@ -106,6 +106,8 @@ def _case(chance: Random, algorithm: type[Process], parameters: dict[str, Any], 
     budget = dict.fromkeys(chance.sample(faults, k=chance.choice((0, 1, 1, 2) if n == 2 else (0, 1))), 1)
     if "recoveries" in budget and "crashes_inside" not in budget:
         budget["crashes"] = 1
+    if "partitions" in budget and n == 2 and Random(f"overlap/{parameters['seed']}").random() < 0.4:
+        budget["partitions"] = 2  # two that overlap are more than one after the other
     on_a_path = algorithm.topology is Complete and chance.random() < 0.3
     return Case(
         algorithm=algorithm,

@@ -114,4 +114,5 @@ def world_of(model: Model, state: State) -> World:
         channels.append(frozen if model.fifo else tuple(sorted(frozen, key=repr)))
     left = dict(zip(BUDGETS, state.budget, strict=True))
     budget = tuple(sorted((name, left[name]) for name in FAULTS))
-    return World(tuple(procs), tuple(channels), budget, model.cuts[state.partition])
+    cuts = frozenset(model.cuts[cut] for cut in model.partitions.sets[state.partition])
+    return World(tuple(procs), tuple(channels), budget, cuts)

@@ -12,6 +12,7 @@ from vez.check.liveness.graph import Fairness, Graph
 from vez.check.liveness.lassos import Liveness
 from vez.check.model import local, semantics
 from vez.check.model.local import Machine
+from vez.check.model.partitions import Partitions
 from vez.check.model.semantics import Model
 from vez.check.reduce.commute import Commuting
 from vez.check.reduce.symmetry import Symmetry
@@ -181,6 +182,12 @@ def partitions_never_heal(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Packed, "_write", write)
 
 
+def one_partition_at_a_time(patch: pytest.MonkeyPatch) -> None:
+    """A partition must heal before the next one."""
+    right = Partitions.cuts
+    patch.setattr(Partitions, "cuts", lambda self, number: [] if number else right(self, number))
+
+
 def time_waits_for_the_paused(patch: pytest.MonkeyPatch) -> None:
     """Time does not pass while something of a paused process is due."""
 
@@ -210,6 +217,7 @@ MUTANTS: dict[Mutant, str] = {
     durable_at_the_end: "untimed",
     what_is_under_way_survives_a_cut: "untimed",
     partitions_never_heal: "untimed",
+    one_partition_at_a_time: "untimed",
     time_waits_for_the_paused: "timed",
     nobody_withdraws: "untimed",
     every_request_is_taken_back: "untimed",

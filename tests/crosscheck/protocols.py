@@ -263,6 +263,19 @@ class Ledger(Mutex):
         self.written = message.kind
 
 
+class Hail(Election):
+    """Everybody tells the other once whom it would follow: whoever hears nothing follows nobody."""
+
+    name = "hail"
+    seed: Parameter[int] = 0
+
+    def on_elect(self, io: Io) -> None:
+        io.send(io.peers[0], Word(0, 0))
+
+    def on_word(self, message: Word, sender: int, io: Io) -> None:
+        io.elected(io.hub)
+
+
 class Impatient(Mutex):
     """Process 1 is in for 2 ms at most; process 2 goes in 4 ms after it was told of that."""
 

@@ -58,11 +58,10 @@ class Semantics:
                 yield from self._detector(world, place)
         for place in range(len(self.ids)):
             yield from self._faults(world, place)
-        if world.cut:
-            yield Move(("heal",), world._replace(cut=frozenset()), None)
-        elif world.remaining("partitions"):
-            for cut in self._splits():
-                yield Move(("cut", cut), world.spent("partitions")._replace(cut=cut), None)
+        for cut in world.cuts:
+            yield Move(("heal", cut), world._replace(cuts=world.cuts - {cut}), None)
+        for cut in self._splits() - world.cuts if world.remaining("partitions") else ():
+            yield Move(("cut", cut), world.spent("partitions")._replace(cuts=world.cuts | {cut}), None)
         if self.rules.timed:
             yield from self._advance(world)
 
@@ -156,7 +155,7 @@ class Semantics:
             at, message = mails.index(mail), mail.content
             rest = world._replace(channels=put(world.channels, channel, mails[:at] + mails[at + 1 :]))
             fair = ("deliver", channel) if self.rules.fifo else ("deliver", channel, mail)
-            if channel in world.cut:
+            if world.is_cut(channel):
                 yield Move(("sever", channel, mail), rest, fair)
                 continue
             if world.procs[place].paused:
@@ -273,7 +272,7 @@ class Semantics:
         channels = world.channels
         for to, message in io.sent:
             channel = place * len(self.ids) + self.ids.index(to)
-            if channel in world.cut:
+            if world.is_cut(channel):
                 continue
             mails = (*channels[channel], Mail(freeze(message), self.delay))
             channels = put(channels, channel, self._ordered(mails))

@@ -104,7 +104,7 @@ class _Run:
             yield Drift(process=process, rate=self.chance.choice((low, 1.0, high, self.chance.uniform(low, high))))
 
     def _partitions(self) -> Iterator[Partition]:
-        if self.case.budget.get("partitions"):
+        for _ in range(self.case.budget.get("partitions", 0)):
             at = self.draw(0, 15)
             until = self.chance.choice((None, at + max(0.1, self.draw(0, 15))))
             group = tuple(self.chance.sample(self.ids, self.chance.randint(1, len(self.ids) - 1)))

@@ -8,7 +8,7 @@ from tests.crosscheck.cases import KINDS, Case
 from tests.crosscheck.compare import difference, differences, opinions
 from tests.crosscheck.explained import EXPLAINED, SPINNING, Explained
 from tests.crosscheck.mutants import MUTANTS
-from tests.crosscheck.protocols import FAIRNESS, Blinking, Impatient, Ledger
+from tests.crosscheck.protocols import FAIRNESS, Blinking, Hail, Impatient, Ledger
 from tests.crosscheck.timed_mutants import Mutant
 from vez.algorithms import ALGORITHMS
 from vez.check import Budget, Configuration
@@ -24,10 +24,12 @@ INSIDE = Case(Ledger, budget={"crashes_inside": 1, "recoveries": 1})
 """Durable fields differ at every moment inside its handlers."""
 CUT = Case(Ledger, budget={"partitions": 1})
 """Whether its messages arrive decides how it goes on."""
+OVERLAPPING = Case(Hail, budget={"partitions": 2})
+"""Both directions are cut, by two partitions, and heal one after the other."""
 PAUSED = Case(Impatient, budget={"pauses": 1})
 """A lease that runs out on a paused holder."""
 WRITTEN = {
-    "untimed": [*map(Case, FAIRNESS), INSIDE, CUT, Case(Blinking, budget={"withdrawals": 1})],
+    "untimed": [*map(Case, FAIRNESS), INSIDE, CUT, OVERLAPPING, Case(Blinking, budget={"withdrawals": 1})],
     "timed": [PAUSED, *(verdict.case for verdict in EXPLAINED)],
     "symmetric": [],
 }
@@ -88,7 +90,7 @@ def test_a_loop_of_choices_that_takes_no_time_may_take_some() -> None:
     assert judge(trace, only=["exclusion"])[0].status is Status.BROKEN
 
 
-@pytest.mark.parametrize("case", [INSIDE, CUT, PAUSED], ids=lambda case: str(case.budget))
+@pytest.mark.parametrize("case", [INSIDE, CUT, OVERLAPPING, PAUSED], ids=lambda case: str(case.budget))
 def test_a_fault_is_explored_alike(case: Case) -> None:
     both = opinions(case.configuration())
     assert both is not None

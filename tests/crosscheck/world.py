@@ -72,11 +72,15 @@ class World(NamedTuple):
     procs: tuple[Proc, ...]
     channels: tuple[tuple[Mail, ...], ...]  # by sender and receiver; sorted where the order is not kept
     budget: tuple[tuple[str, int], ...]
-    cut: frozenset[int] = frozenset()  # the channels that lose what is sent and what arrives
+    cuts: frozenset[frozenset[int]] = frozenset()  # the partitions in force: channels that lose what is sent or arrives
 
     def with_proc(self, place: int, proc: Proc) -> World:
         """The world with one process changed."""
         return self._replace(procs=put(self.procs, place, proc))
+
+    def is_cut(self, channel: int) -> bool:
+        """True if a partition cuts the channel."""
+        return any(channel in cut for cut in self.cuts)
 
     def remaining(self, fault: str) -> int:
         """How often a fault may still happen."""

@@ -26,6 +26,7 @@ from vez.check.model.record import (
     Suspected,
     Wanted,
     first,
+    heal,
     in_ms,
 )
 from vez.check.model.schedule import STEP_US, Loop, Span, even_times, times
@@ -40,8 +41,7 @@ from vez.sim.simulation import simulate
 KINDS = {
     "deliver": "Delivered", "duplicate": "Delivered", "drop": "Lost", "want": "Wanted", "elect": "Asked",
     "leave": "Left", "fire": "Fired", "suspect": "Suspected", "trust": "Trusted", "crash": "Crashed",
-    "recover": "Recovered", "withdraw": "Withdrew", "sever": "Lost",
-    "pause": "Paused", "resume": "Resumed",
+    "recover": "Recovered", "withdraw": "Withdrew", "sever": "Lost", "pause": "Paused", "resume": "Resumed",
 }  # fmt: skip
 """What the simulator's trace calls each kind of step; a lost message is lost when it is sent."""
 
@@ -287,7 +287,7 @@ class Replay:
         elif kind == "cut":
             self._partitions.append(CutOff(self.model.configuration.partitions[step.detail - 1], at))
         elif kind == "heal":
-            self._partitions[-1].until = at
+            heal(self._partitions, self.model.configuration.partitions[step.detail - 1], at)
         elif kind == "want":
             self._wants.append(Wanted(process, at))
         elif kind == "elect":

@@ -95,6 +95,11 @@ class CutOff(msgspec.Struct):
         return msgspec.structs.replace(self.partition, at_ms=in_ms(times[self.at]), until_ms=until)
 
 
+def heal(cuts: list[CutOff], partition: Partition, at: int) -> None:
+    """Note that a partition in force heals."""
+    first(cut for cut in cuts if cut.partition == partition and cut.until is None).until = at
+
+
 class Asleep(msgspec.Struct):
     """A pause, until the process goes on or crashes."""
 

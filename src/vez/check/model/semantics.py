@@ -20,6 +20,7 @@ from vez.check.model.configuration import Configuration
 from vez.check.model.identity import identity, shapes
 from vez.check.model.local import IDLE, INSIDE, INSIDE_A_HANDLER, WAITING, Event, Local, Transition
 from vez.check.model.observer import Observer
+from vez.check.model.partitions import Partitions
 from vez.check.model.state import (
     CRASHES,
     CRASHES_INSIDE,
@@ -56,8 +57,9 @@ class Model:
         numbers = [
             frozenset(self.place[sender] * self.n + self.place[to] for sender, to in cut) for cut in configuration.cuts
         ]
-        self.cuts: tuple[frozenset[int], ...] = (frozenset(), *numbers)
-        """The channels that are cut, by the partition in force."""
+        self.partitions = Partitions(numbers, configuration.budget.partitions)
+        self.cuts = self.partitions.channels
+        """The channels that are cut, by the partitions in force."""
         self.locals: list[Local] = []
         self._local_numbers: dict[Hashable, int] = {}
         self.messages: list[Any] = []  # of Message, Stamped or Marked
@@ -294,13 +296,11 @@ class Model:
                 yield from self._fault(state, place, WITHDRAWALS, ("withdraw",))
 
     def _partition_steps(self, state: State) -> Iterator[Step]:
-        """One partition is in force at a time, and nobody promises that it heals."""
-        if state.partition:
-            yield Step("heal", -1, state._replace(partition=0), detail=state.partition)
-        elif state.budget[PARTITIONS]:
-            for number in range(1, len(self.cuts)):
-                cut = spend(state, PARTITIONS)._replace(partition=number)
-                yield Step("cut", -1, cut, detail=number)
+        """Partitions may overlap, and nobody promises that one heals."""
+        for cut, left in self.partitions.heals(state.partition):
+            yield Step("heal", -1, state._replace(partition=left), detail=cut)
+        for cut, grown in self.partitions.cuts(state.partition) if state.budget[PARTITIONS] else ():
+            yield Step("cut", -1, spend(state, PARTITIONS)._replace(partition=grown), detail=cut)
 
     def _fault(self, state: State, place: int, which: int, event: Event) -> Iterator[Step]:
         for outcome, after in self._reactions(spend(state, which), place, event):

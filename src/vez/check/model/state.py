@@ -12,7 +12,7 @@ NOTHING = Transition(Local((), False, 0, IDLE, None, None, (), (), ()))
 
 
 class State(NamedTuple):
-    """A global state in small integers: local states, channel contents, budgets, observer, the partition in force.
+    """A global state in small integers: local states, channel contents, budgets, observer, the partitions in force.
 
     A message under way is one number too: its own, times the clock's `span`, plus the ticks that it has left.
     """

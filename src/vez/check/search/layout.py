@@ -40,8 +40,13 @@ class Layout:
         budget, victims = model.configuration.budget, model.configuration.victims
         self.may_crash_inside = [budget.crashes_inside > 0 and process in victims for process in model.ids]
         self.partition_column = self.store.add_column((len(model.cuts) - 1).bit_length()) if model.cuts[1:] else NONE
+        in_force = range(len(model.cuts))
         self.cut = np.array([[channel in cut for channel in range(n * n)] for cut in model.cuts])
-        """By partition and channel: True where that partition cuts it."""
+        """By the partitions in force and channel: True where one of them cuts it."""
+        self.heals = _columns([dict(enumerate(left for _, left in model.partitions.heals(p))) for p in in_force])
+        """One array for each of the cuts in force, by the partitions in force: those left when it heals, or NONE."""
+        self.begins = _columns([dict(model.partitions.cuts(p)) for p in in_force])
+        """One array for each cut, by the partitions in force: those in force after it, or NONE."""
         self.observer_column = self.store.add_column(4) if model.observer else NONE
         self._observed = Grid()
         self.channels: dict[int, ChannelTable] = {}
@@ -233,6 +238,12 @@ class Layout:
             fair = table.must.array[number] and event[0] not in ("deliver", "drop", "advance")
             known.append(self._class(fair_name(event, table.place)) if fair else NONE)
         return known.array
+
+
+def _columns(rows: list[dict[int, int]]) -> list[Numbers]:
+    """The values of each key, one for each row, NONE where a row has none; for all keys that a row has."""
+    keys = sorted({key for row in rows for key in row})
+    return [np.array([row.get(key, NONE) for row in rows], dtype=np.int64) for key in keys]
 
 
 def _radices(budget: tuple[int, ...]) -> tuple[int, ...]:

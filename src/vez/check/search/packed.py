@@ -239,14 +239,17 @@ class Packed(Successors):
         self._write(rows[cut], lost, fair[cut] if isinstance(fair, np.ndarray) else fair)
 
     def _partitions(self) -> None:
-        """Channels are cut where none are, and heal."""
-        partition, everywhere = self.column(self.partition_column), np.arange(len(self._words[0]))
-        cut, whole = everywhere[partition > 0], everywhere[(partition == 0) & self._has(PARTITIONS)]
-        if cut.size:
-            self._write(cut, [(self.partition_column, partition[cut], np.zeros(cut.size, dtype=np.int64))], None)
-        for number in range(1, len(self.cut)) if whole.size else ():
-            begins = (self.partition_column, partition[whole], np.full(whole.size, number, dtype=np.int64))
-            self._write(whole, [begins, self._spend(PARTITIONS, whole)], None)
+        """Each of the partitions in force heals, and others begin."""
+        partition, may_begin = self.column(self.partition_column), self._has(PARTITIONS)
+        for left in self.heals:
+            rows = np.flatnonzero(left[partition] >= 0)
+            if rows.size:
+                self._write(rows, [(self.partition_column, partition[rows], left[partition[rows]])], None)
+        for grown in self.begins if may_begin.any() else ():
+            rows = np.flatnonzero((grown[partition] >= 0) & may_begin)
+            if rows.size:
+                cut = (self.partition_column, partition[rows], grown[partition[rows]])
+                self._write(rows, [cut, self._spend(PARTITIONS, rows)], None)
 
     def _advance(self, rows: Numbers, must: Any) -> None:
         """One tick passes in these rows."""
