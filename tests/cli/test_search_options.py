@@ -82,6 +82,8 @@ def test_an_old_name_is_refused_with_the_new_one(line: str, says: str, capsys: p
         ("check threads:monitor --set objects=0", "objects: at least 1, found 0"),
         ("threads hello --set threads=99999999999", "threads is 99,999,999,999, expected at most 2,000"),
         ("threads thread-pool --set workers=2001", "workers is 2,001, expected at most 2,000"),
+        ("check threads:scheduled", "scheduled is measured, not explored: it has no interleavings"),
+        ("check threads:false-sharing", "false-sharing is measured, not explored: it has no interleavings"),
         ("threads invoke --set tasks=3000", "at most 2,000 real threads, found 3,001"),
         ("threads scheduled --threads 3", "--threads: not for scheduled"),
         ("threads false-sharing -o x.svg", "--output: not for false-sharing"),

@@ -66,6 +66,7 @@ def test_what_is_malformed_is_refused_and_ends_the_connection(model: str, what: 
         assert b"connection: close" in found.lower()
         assert found.count(b"HTTP/1.1 ") == 1, "nothing after it is taken for a request"
         assert server.counts.malformed == 1
+        assert not re.search(rb"bytearray|\bb['\"]", found), "no Python in what a client reads"
         assert raw(server, b"GET /fine HTTP/1.0\r\n\r\n").endswith(b"\r\n\r\n/fine")
 
 

@@ -93,6 +93,11 @@ def test_who_and_when_in_both_languages() -> None:
     assert nested.told("pt") == "no máximo 2 ultrapassagens, o limite é 3"
 
 
+def test_who_leads_is_alive() -> None:
+    assert said("leads_alive", leader=2).told("en") == "process 2 leads, and is alive"
+    assert said("lead_alive", who=(2, 3)).told("en") == "processes 2, 3 lead, and are alive"
+
+
 def test_processes_have_the_names_of_the_scenario() -> None:
     names = {4: "Part1 (4)", 5: "Part2 (5)"}
     sentence = said("inside_together", one=4, other=5, start=6_000, end=10_000)

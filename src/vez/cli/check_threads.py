@@ -38,6 +38,7 @@ def check_threads(options: dict[str, Any], given: set[str]) -> int:
         names = ", ".join(option(name) for name in sorted(given - ALLOWED))
         raise Misuse(f"{names}: not for programs of threads", hint="settings of the program: --set rounds=2")
     name = options["algorithm"].removeprefix("threads:")
+    _refuse_measured(name)
     program = load_program(name, dict(options["parameters"]))
     kind = _picture_kind(options)
     refuse_two_outputs(options, kind)
@@ -57,6 +58,13 @@ def check_threads(options: dict[str, Any], given: set[str]) -> int:
         if options["output"]:
             console().print(f"wrote {options['output']}" if found.broken else "nothing is broken: nothing was drawn")
     return code
+
+
+def _refuse_measured(name: str) -> None:
+    from vez.cli.threads_measured import EXHIBITS  # here, because it loads all that runs real threads
+
+    if name in EXHIBITS:
+        raise Misuse(f"{name} is measured, not explored: it has no interleavings", hint=f"run it: vez threads {name}")
 
 
 def _picture_kind(options: dict[str, Any]) -> str:

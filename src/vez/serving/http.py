@@ -20,6 +20,8 @@ LOOPBACK_HOST = re.compile(rb"(localhost|127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])
 ADDRESS = re.compile(rb"([a-z][a-z0-9+.-]*)://([^/?#]*)(.*)", re.IGNORECASE)
 """A target that is a whole address, which clients send to proxies, and which every server must understand."""
 REASONS = {status.value: status.phrase.encode() for status in HTTPStatus}
+PYTHON_BYTES = re.compile(r"""bytearray\(b((?P<q>['"]).*?(?P=q))\)|\bb((?P<r>['"]).*?(?P=r))""")
+"""Bytes as h11's messages show them."""
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
 
@@ -69,7 +71,7 @@ class HttpConversation:
             self.over = True
             if "closed connection" in str(error):
                 raise Vanished from error
-            raise BadRequest(error.error_status_hint, str(error)) from error
+            raise BadRequest(error.error_status_hint, PYTHON_BYTES.sub(r"\1\3", str(error))) from error
 
     def _next_request(self) -> Request | None:
         machine = self._h11

@@ -202,8 +202,8 @@ VERDICTS: dict[str, tuple[str, str]] = {
         "process {leader} leads, the best of the {live} live",
         "o processo {leader} lidera, o melhor dos {live} vivos",
     ),
-    "leads_alive": ("process {leader} leads, and alive", "o processo {leader} lidera, e está vivo"),
-    "lead_alive": ("{who:processes} lead, and alive", "{who:processes} lideram, e estão vivos"),
+    "leads_alive": ("process {leader} leads, and is alive", "o processo {leader} lidera, e está vivo"),
+    "lead_alive": ("{who:processes} lead, and are alive", "{who:processes} lideram, e estão vivos"),
     # Real workers of an engine.
     "granted_first": (
         "worker {worker} was in the queue at {queued} ms, worker {other} asked at {asked} ms and was granted first",
