@@ -25,6 +25,7 @@ TERMS = (
     "RequestAccess", "ResponseOK", "RequestFree", "ResponseFree", "ELEICAO", "OK", "COORD", "VoteEmMim", "HabemosLider",
     "Permissão de Acesso", "S, N", "ME1", "ME2", "ME3", "E1", "E2", "ativo, inativo", "torneio", "Anel 1", "Anel 2",
     "interbloqueio", "espera ocupada", "condição de corrida", "thread-safe", "estágio", "stateless", "stateful",
+    "lock-step", "*enter*", "*exit*", "handle", "IPC", "PID", "multithreading", "deadlock-free", "deadlock-prone",
     "memória estável", "Luís", "chave", "quórum", "falso compartilhamento", "afinidade", "mandato", "peso", "brigão",
     "vertedouro", "seguidor", "empossado", "inanição", "espera limitada", "putIfAbsent", "ThreadLocal", "invokeAny",
     "ForkJoinPool", "scheduleAtFixedRate", "daemon", "isAlive", "volatile", "perda de memória", "split-brain",

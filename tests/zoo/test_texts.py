@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from fractions import Fraction
-from itertools import combinations, permutations
+from itertools import combinations, permutations, product
 from math import comb
 
 import pytest
@@ -113,6 +113,17 @@ def test_the_sum_to_n_is_the_sum_to_m(n: int, m: int) -> None:
     p = Fraction(1, 10_000)
     to_n = sum(comb(m, k) * p**k * (1 - p) ** (m - k) for k in range(2 * m - n, n + 1))
     assert to_n == risk(n, m, p, Fraction(0)).violation
+
+
+def test_exactly_one_of_n_fails_n_times_as_often_as_a_given_one() -> None:
+    """Every outcome of four coordinators, counted: the formula of the text is the chance of one set of them."""
+    n, p = 4, Fraction(1, 10)
+    for k in range(n + 1):
+        given = p**k * (1 - p) ** (n - k)
+        outcomes = [failed for failed in product((False, True), repeat=n) if sum(failed) == k]
+        assert len(outcomes) * given == comb(n, k) * given
+    assert sum(comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)) == 1
+    assert sum(p**k * (1 - p) ** (n - k) for k in range(n + 1)) < 1, "as the text has it, something is missing"
 
 
 def test_one_minute_in_ten_days_is_less_than_the_text_says() -> None:
