@@ -80,7 +80,7 @@ class Weak(Engine):
         return self._engine.names(prefix, kind)
 
     def prune(self, prefix: str = "") -> int:
-        return 0
+        return self._engine.prune(prefix)
 
     def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:
         raise Misuse("this engine takes nothing by force")
@@ -112,7 +112,7 @@ class AsyncWeak(AsyncEngine):
         return await self._engine.names(prefix, kind)
 
     async def prune(self, prefix: str = "") -> int:
-        return 0
+        return await self._engine.prune(prefix)
 
     async def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:
         raise Misuse("this engine takes nothing by force")

@@ -144,6 +144,7 @@ class LocalCore(ABC):
 
     def prune(self, prefix: str = "") -> int:
         """Forget idle names that begin with the prefix; how many. Here: nothing is kept for them."""
+        self.refuse_if_closed()
         return 0
 
     @abstractmethod

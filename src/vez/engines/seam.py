@@ -101,7 +101,8 @@ class Engine(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Release everything and close. Calling it twice is harmless."""
+        """Release everything and close. Calling it twice is harmless. Whatever is asked from then on, and what
+        waits, is refused with `wording.client_closed`."""
 
 
 class AsyncEngine(ABC):
@@ -141,7 +142,8 @@ class AsyncEngine(ABC):
 
     @abstractmethod
     async def close(self) -> None:
-        """Release everything and close. Calling it twice is harmless."""
+        """Release everything and close. Calling it twice is harmless. Whatever is asked from then on, and what
+        waits, is refused with `wording.client_closed`."""
 
     def abandon(self) -> None:  # noqa: B027  not every engine has to
         """Free what can be freed without an event loop: the one of this engine was closed before the engine."""

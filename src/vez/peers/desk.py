@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import TYPE_CHECKING
 
 from vez.engines.base import Contestant, Inspection, Kind, Leader, Request
@@ -106,6 +106,8 @@ class Desk:
         self.traits = traits_of(settings)
         self.closed = False
         self._background: Background | None = None
+        self._watchers: set[Callable[[str], None]] = set()
+        """Our observers; those of all clients are the participant's."""
 
     def open(self) -> None:
         """Join the group, unless this program is a member already."""
@@ -148,10 +150,25 @@ class Desk:
         """Release everything of this client, and leave the group if no other client of this program is a member."""
         if not self.closed:
             self.closed = True
+            for tell in tuple(self._watchers):  # they find the client closed
+                tell("")
             if self._background is not None:
                 if not self._background.forked:
                     leave_all(self)
                 part(self._background)
+
+    def unwatch(self, tell: Callable[[str], None]) -> None:
+        """Stop what `watch` began; from any thread, also after the client was closed."""
+        self._watchers.discard(tell)
+        background = self._background
+        if background is not None:
+            with suppress(EngineUnavailable):  # the thread has ended, and everything with it
+                background.post(background.participant.watchers.discard, tell)
+
+    def refuse_if_closed(self) -> None:
+        """Raise if the client was closed."""
+        if self.closed:
+            raise client_closed(self.url)
 
     def check(self, request: Request) -> None:
         """Refuse what the algorithm does not have."""
@@ -222,12 +239,9 @@ class Desk:
         return Leader(found.token or 0, found.pid, found.host, found.label, found.since)
 
     def watch(self, tell: Callable[[str], None]) -> None:
-        """Call `tell` with each name whose leader changes."""
+        """Call `tell` with each name whose leader changes, and once more when the client is closed."""
         self.participant.watchers.add(tell)
-
-    def unwatch(self, tell: Callable[[str], None]) -> None:
-        """Stop that."""
-        self.participant.watchers.discard(tell)
+        self._watchers.add(tell)
 
     def _elsewhere(self, instance: Instance) -> Contestant | None:
         """The program that leads on another member, if the algorithm has chosen that one."""

@@ -141,9 +141,11 @@ class PeersAsyncEngine(AsyncEngine):
         return await self._ask(self.desk.names, prefix)
 
     async def prune(self, prefix: str = "") -> int:
+        self.desk.refuse_if_closed()
         return 0
 
     async def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:
+        self.desk.refuse_if_closed()
         self.desk.check_kind(kind)
         raise self.desk.refuse("cannot take a lock from its holder by force")
 
@@ -156,7 +158,6 @@ class PeersAsyncEngine(AsyncEngine):
             hop(loop, changes.put_nowait, changed)
 
         await self._ask(desk.watch, tell)
-        background = desk.background
         try:
             last = await self._ask(desk.leader, name)
             yield last
@@ -166,12 +167,13 @@ class PeersAsyncEngine(AsyncEngine):
                         changed = await changes.get()
                 except TimeoutError:
                     return
+                desk.refuse_if_closed()
                 now = await self._ask(desk.leader, name) if changed == name else last
                 if now != last:
                     last = now
                     yield now
         finally:
-            background.post(desk.unwatch, tell)
+            desk.unwatch(tell)
 
     async def close(self) -> None:
         if self._opening is not None:

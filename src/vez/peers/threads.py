@@ -83,9 +83,11 @@ class PeersEngine(Engine):
         return self.desk.background.call(self.desk.names, prefix)
 
     def prune(self, prefix: str = "") -> int:
+        self.desk.refuse_if_closed()
         return 0
 
     def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:
+        self.desk.refuse_if_closed()
         self.desk.check_kind(kind)
         raise self.desk.refuse("cannot take a lock from its holder by force")
 
@@ -93,22 +95,22 @@ class PeersEngine(Engine):
         desk = self.desk
         desk.check_kind("election")
         changes: SimpleQueue[str] = SimpleQueue()
-        background = desk.background
-        background.call(desk.watch, changes.put)
+        desk.background.call(desk.watch, changes.put)
         try:
-            last = background.call(desk.leader, name)
+            last = desk.background.call(desk.leader, name)
             yield last
             while True:
                 try:
                     changed = changes.get(timeout=seconds)
                 except Empty:
                     return
+                desk.refuse_if_closed()
                 now = desk.background.call(desk.leader, name) if changed == name else last
                 if now != last:
                     last = now
                     yield now
         finally:
-            background.post(desk.unwatch, changes.put)
+            desk.unwatch(changes.put)
 
     def close(self) -> None:
         self.desk.close()

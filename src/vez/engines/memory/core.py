@@ -83,13 +83,16 @@ class MemoryCore(LocalCore):
         return Holders(target, found, table.limit if target.kind == "semaphore" else None)
 
     def inspect(self, name: str, kind: Kind = "lock") -> Inspection:
+        self.refuse_if_closed()
         line = self.space.lines.get((kind, name))
         return inspection(Table(kind, name) if line is None else line.table)
 
     def names(self, prefix: str = "", kind: Kind = "lock") -> list[str]:
+        self.refuse_if_closed()
         return sorted(name for of, name in list(self.space.lines) if of == kind and name.startswith(prefix))
 
     def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:
+        self.refuse_if_closed()
         line = self.space.lines.get((kind, name))
         if line is None:
             return None

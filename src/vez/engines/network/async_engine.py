@@ -25,7 +25,7 @@ from vez.engines.network.transport import AsyncTransport
 from vez.engines.owners import find, held_meanwhile, here, leave
 from vez.engines.queueing import TELL
 from vez.engines.seam import AsyncEngine, AsyncHolding
-from vez.engines.wording import RELEASED, client_closed, timed_out
+from vez.engines.wording import RELEASED, timed_out
 from vez.recipes import Recipe, SessionEnded
 
 T = TypeVar("T")
@@ -103,8 +103,7 @@ class NetworkAsyncEngine(Shared, AsyncEngine):
             claim.entry = (who, self, ref(claim), None)
             who.entries.append(claim.entry)
             await self._wait(claim, seconds)
-            if self.closed:
-                raise client_closed(self.url)
+            self._refuse_if_closed()
             return claim
         except BaseException as error:
             self._withdraw(claim)
@@ -202,8 +201,7 @@ class NetworkAsyncEngine(Shared, AsyncEngine):
 
     async def _answer(self, recipe: Recipe[T], *, patience: float = 0.0) -> T:
         """The result of a recipe that does not wait for others."""
-        if self.closed:
-            raise client_closed(self.url)
+        self._refuse_if_closed()
         guard = TaskGuard(self._pump.clock() + ANSWER_SECONDS, patience=patience)
         try:
             return await self._pump.run(recipe, guard)
@@ -220,12 +218,14 @@ class NetworkAsyncEngine(Shared, AsyncEngine):
         return await self._answer(self.book.prune(prefix))
 
     async def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:
+        self._refuse_if_closed()
         guard = TaskGuard(patience=ANSWER_SECONDS)
         return await self._pump.run(self.book.break_lock(name, reason, kind, me()), guard)
 
     async def observe(self, name: str, seconds: float | None = None) -> AsyncIterator[Leader | None]:
         seen: Seen | None = None
-        while not self.closed:
+        while True:
+            self._refuse_if_closed()
             if seen is None:
                 guard = TaskGuard(self._clock() + ANSWER_SECONDS, patience=ANSWER_SECONDS)
             else:
@@ -235,7 +235,8 @@ class NetworkAsyncEngine(Shared, AsyncEngine):
             try:
                 seen = await self._pump.run(self.book.observe(name, seen), guard)
             except Over:
-                if not self.closed and (seen is None or guard.trouble):
+                self._refuse_if_closed()
+                if seen is None or guard.trouble:
                     raise silent(self.url, guard.trouble) from None
                 return
             yield seen.leader

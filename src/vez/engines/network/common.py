@@ -80,10 +80,13 @@ class Shared:
     def note(self, holding: Claim, target: Target | None) -> None:
         """Other processes are not told."""
 
-    def _prepare(self, request: Request, who: Owner) -> None:
-        """Raise what refuses a request before anything is asked."""
+    def _refuse_if_closed(self) -> None:
         if self.closed:
             raise client_closed(self.url)
+
+    def _prepare(self, request: Request, who: Owner) -> None:
+        """Raise what refuses a request before anything is asked."""
+        self._refuse_if_closed()
         self.book.check(request)
         refuse_self(who, self, request)
 

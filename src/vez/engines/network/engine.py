@@ -24,7 +24,7 @@ from vez.engines.network.transport import Transport
 from vez.engines.owners import find, held_meanwhile, leave, running
 from vez.engines.queueing import TELL
 from vez.engines.seam import Engine, Holding
-from vez.engines.wording import RELEASED, client_closed, timed_out
+from vez.engines.wording import RELEASED, timed_out
 from vez.recipes import Recipe, SessionEnded
 
 T = TypeVar("T")
@@ -88,8 +88,7 @@ class NetworkEngine(Shared, Engine):
             claim.entry = (who, self, ref(claim), running(_get_running_loop()))
             who.entries.append(claim.entry)
             self._wait(claim, seconds)
-            if self.closed:
-                raise client_closed(self.url)
+            self._refuse_if_closed()
             return claim
         except BaseException as error:
             self._withdraw(claim)
@@ -182,8 +181,7 @@ class NetworkEngine(Shared, Engine):
 
     def _answer(self, recipe: Recipe[T], *, patience: float = 0.0) -> T:
         """The result of a recipe that does not wait for others."""
-        if self.closed:
-            raise client_closed(self.url)
+        self._refuse_if_closed()
         guard = ThreadGuard(self._pump.clock() + ANSWER_SECONDS, patience=patience)
         try:
             return self._pump.run(recipe, guard)
@@ -200,12 +198,14 @@ class NetworkEngine(Shared, Engine):
         return self._answer(self.book.prune(prefix))
 
     def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:
+        self._refuse_if_closed()
         guard = ThreadGuard(patience=ANSWER_SECONDS)
         return self._pump.run(self.book.break_lock(name, reason, kind, me()), guard)
 
     def observe(self, name: str, seconds: float | None = None) -> Iterator[Leader | None]:
         seen: Seen | None = None
-        while not self.closed:
+        while True:
+            self._refuse_if_closed()
             if seen is None:
                 guard = ThreadGuard(self._clock() + ANSWER_SECONDS, patience=ANSWER_SECONDS)
             else:
@@ -216,7 +216,8 @@ class NetworkEngine(Shared, Engine):
             try:
                 seen = self._pump.run(self.book.observe(name, seen), guard)
             except Over:
-                if not self.closed and (seen is None or guard.trouble):
+                self._refuse_if_closed()
+                if seen is None or guard.trouble:
                     raise silent(self.url, guard.trouble) from None
                 return
             yield seen.leader
