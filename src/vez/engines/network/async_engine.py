@@ -26,6 +26,7 @@ from vez.engines.owners import find, held_meanwhile, here, leave
 from vez.engines.queueing import TELL
 from vez.engines.seam import AsyncEngine, AsyncHolding
 from vez.engines.wording import RELEASED, timed_out
+from vez.errors import Misuse
 from vez.recipes import Recipe, SessionEnded
 
 T = TypeVar("T")
@@ -78,11 +79,25 @@ class NetworkAsyncEngine(Shared, AsyncEngine):
         self._pump = TaskPump(transport, clock)
         self._sessions = TaskSessions(self._pump, book)
         self._claims: WeakSet[TaskHolding] = WeakSet()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        """To which the connections and the renewals belong; None before the first use."""
+
+    def _stay_in_loop(self) -> None:
+        """Raise `Misuse` in a second event loop, unless the first was closed: nothing of that one is left then."""
+        loop = asyncio.get_running_loop()
+        if self._loop is loop:
+            return
+        if self._loop is not None:
+            if not self._loop.is_closed():
+                raise Misuse("a client of vez.aio belongs to one event loop", hint="connect in each")
+            self._sessions.forget()
+        self._loop = loop
 
     async def acquire(
         self, request: Request, owner: int, seconds: float | None, progress: Progress | None = None
     ) -> AsyncHolding:
         who = find(owner)
+        self._stay_in_loop()
         self._prepare(request, who)
         guard = TaskGuard(self._deadline(seconds), patience=PATIENCE)
         claim = TaskHolding(self, request, guard)
@@ -153,6 +168,7 @@ class NetworkAsyncEngine(Shared, AsyncEngine):
 
     async def release(self, claim: TaskHolding) -> None:
         """Release what was granted."""
+        self._stay_in_loop()
         if (session := self._leaving(claim)) is None:
             return
         try:
@@ -194,6 +210,7 @@ class NetworkAsyncEngine(Shared, AsyncEngine):
 
     async def transfer(self, claim: TaskHolding, to: str) -> int:
         """Make the candidate with this label leader; its term."""
+        self._stay_in_loop()
         session, granted = self._leading(claim, to)
         recipe = self.book.transfer(session.value, claim.request, granted, to, me())
         with self._handing_over(claim):
@@ -201,6 +218,7 @@ class NetworkAsyncEngine(Shared, AsyncEngine):
 
     async def _answer(self, recipe: Recipe[T], *, patience: float = 0.0) -> T:
         """The result of a recipe that does not wait for others."""
+        self._stay_in_loop()
         self._refuse_if_closed()
         guard = TaskGuard(self._pump.clock() + ANSWER_SECONDS, patience=patience)
         try:
@@ -218,11 +236,13 @@ class NetworkAsyncEngine(Shared, AsyncEngine):
         return await self._answer(self.book.prune(prefix))
 
     async def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:
+        self._stay_in_loop()
         self._refuse_if_closed()
         guard = TaskGuard(patience=ANSWER_SECONDS)
         return await self._pump.run(self.book.break_lock(name, reason, kind, me()), guard)
 
     async def observe(self, name: str, seconds: float | None = None) -> AsyncIterator[Leader | None]:
+        self._stay_in_loop()
         seen: Seen | None = None
         while True:
             self._refuse_if_closed()
@@ -244,6 +264,7 @@ class NetworkAsyncEngine(Shared, AsyncEngine):
     async def close(self) -> None:
         if self.closed:
             return
+        self._stay_in_loop()
         self.closed = True
         for claim in list(self._claims):
             if not self._released(claim):

@@ -96,6 +96,11 @@ class TaskSessions:
         if tasks := [session.task for session in sessions] + list(self._jobs):
             await asyncio.wait(tasks, timeout=CLOSE_SECONDS)
 
+    def forget(self) -> None:
+        """Drop everything: the event loop in which it was renewed is closed."""
+        self._opening = asyncio.Lock()
+        self._sessions, self._jobs = [], set()
+
     def _find(self, key: str, seconds: float, user: NetworkClaim) -> TaskSession | None:
         for session in self._sessions:
             if session.free_for(key, seconds):
