@@ -215,6 +215,10 @@ def check_command(**options: Any) -> int:
             print_models(as_json=options["as_json"])
             return 0
         options = as_asked(options, all_given())
+    if options["algorithm"].startswith("recipe:"):
+        from vez.cli.recipes import as_found
+
+        options = as_found(options, all_given())
     from vez.cli.check_search import check_algorithm  # here, so that --help needs no NumPy
 
     return check_algorithm(options)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 from typing import Any, NamedTuple
 
 import pytest
 
 from tests.models.recipes.checks import checked
+from vez.cli.app import run
 from vez.models.recipes import WRONG_RECIPES, find_recipe
 from vez.models.recipes.etcd_lock import EtcdLock
 
@@ -51,6 +54,41 @@ def test_the_right_recipe_has_no_such_run(found: Found) -> None:
     report = checked(EtcdLock.name, properties=(found.property,), **found.world)
     assert not report.broken
     assert not report.stopped
+
+
+def listed(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    assert run(["check", "recipe:", "--json"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+@pytest.mark.parametrize("name", WRONG_RECIPES)
+def test_the_command_that_the_list_shows_finds_it(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    words = shlex.split(listed(capsys)[name]["check"])
+    assert words[:3] == ["vez", "check", name]
+    assert run([*words[1:], "--json"]) == 1
+    shown = json.loads(capsys.readouterr().out)
+    assert run(["check", name, "--json"]) == 1, "without options it is checked with those that find it"
+    found = capsys.readouterr()
+    assert json.loads(found.out)["counterexamples"].keys() == shown["counterexamples"].keys()
+    assert json.loads(found.out)["configuration"] == shown["configuration"]
+    assert found.err == (f"vez: {name} is wrong on purpose; checked with {' '.join(words[3:])}\n" if words[3:] else "")
+
+
+def test_the_list_shows_what_finds_a_mistake(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")  # nothing folds
+    assert run(["check", "recipe:"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert all(kind.found_with in shown for kind in WRONG_RECIPES.values())
+
+
+def test_a_wrong_recipe_with_other_options_is_checked_with_those(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "recipe:etcd-lock-no-fence", "--set", "expiries=0", "--json"]) == 0
+    found = capsys.readouterr()
+    assert found.err == ""
+    assert not json.loads(found.out)["counterexamples"]
 
 
 def test_every_wrong_recipe_is_tried() -> None:

@@ -41,7 +41,7 @@ RECIPES: dict[str, type[Process]] = {
         EtcdTransfer,
     )
 }
-WRONG_RECIPES: dict[str, type[Process]] = {kind.name: kind for kind in WRONG}
+WRONG_RECIPES: dict[str, type[EtcdLock]] = {kind.name: kind for kind in WRONG}
 
 
 def find_recipe(name: str) -> type[Process]:

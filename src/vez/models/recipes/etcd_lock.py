@@ -23,6 +23,8 @@ class EtcdLock(Turns, Mutex):
         Property.STARVATION_FREEDOM,
         Property.NO_EXCEPTIONS,
     )
+    found_with: ClassVar[str] = ""
+    """Of a wrong recipe: the options of `vez check` with which the mistake is found, if there must be any."""
     acquire_recipe: ClassVar[Maker] = acquire
     leave_recipe: ClassVar[Maker] = leave
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from vez.core.assumptions import Property
 from vez.core.io import Io
 from vez.models.recipes.client import KEEPER
 from vez.models.recipes.etcd_lock import EtcdLock
@@ -65,6 +66,7 @@ class ByName(EtcdLock):
 
     name = "recipe:etcd-lock-by-name"
     wrong = "a release frees the name and not its own key: after an expiry or a lost reply it is somebody else's"
+    found_with = "--set expiries=1"
     leave_recipe = _leave_by_name
 
 
@@ -83,6 +85,8 @@ class AnyVersion(EtcdLock):
 
     name = "recipe:etcd-lock-any-version"
     wrong = "a removal that comes late takes away the key of the session's next turn"
+    found_with = "--requests 2 --set doubts=1 --first"
+    guarantees = (*EtcdLock.guarantees, Property.EXCLUSION)  # as long as no lease ends, the right recipe keeps it
     leave_recipe = _leave_any_version
 
 
@@ -96,6 +100,7 @@ class TakenForDone(EtcdLock):
 
     name = "recipe:etcd-lock-taken-for-done"
     wrong = "a removal without a reply may never have arrived: the key stays"
+    found_with = "--set doubts=1"
     leave_recipe = _leave_at_first_try
 
 
@@ -112,6 +117,7 @@ class TakenForNotDone(EtcdLock):
 
     name = "recipe:etcd-lock-taken-for-not-done"
     wrong = "a request without a reply may have taken effect: its key stays"
+    found_with = "--withdrawals 1"
     acquire_recipe = _acquire_taken_for_not_done
 
 
@@ -129,6 +135,7 @@ class TakenForGranted(EtcdLock):
 
     name = "recipe:etcd-lock-taken-for-granted"
     wrong = "no reply says nothing about who is before us"
+    found_with = "--set doubts=1"
     acquire_recipe = _acquire_taken_for_granted
 
 
@@ -158,6 +165,7 @@ class NoRecheck(EtcdLock):
 
     name = "recipe:etcd-lock-no-recheck"
     wrong = "the lease may have ended during the wait: nobody is before a key that is gone, and it holds nothing"
+    found_with = "--set expiries=1"
     acquire_recipe = _acquire_without_recheck
 
 
@@ -176,6 +184,7 @@ class NoFence(EtcdLock):
 
     name = "recipe:etcd-lock-no-fence"
     wrong = "the request for the key may still be under way: it arrives after the removal, and the key stays"
+    found_with = "--withdrawals 1"
     acquire_recipe = _acquire_unfenced
 
 
@@ -192,6 +201,7 @@ class OutlivingRenewer(EtcdLock):
 
     name = "recipe:etcd-lock-outliving-renewer"
     wrong = "nobody stops the renewal at the release, and it takes the end of the lease for an accident"
+    found_with = "--set keeps=true --set pooled=false"
     keep_recipe = _keep_for_ever
 
     def _stop(self, lane: int, io: Io) -> None:
