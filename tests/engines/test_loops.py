@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from weakref import WeakKeyDictionary
@@ -11,6 +12,7 @@ import pytest
 
 from vez import aio
 from vez.engines.file.core import FileCore
+from vez.engines.file.ears import LoopEar
 from vez.engines.file.place import Place
 
 
@@ -77,3 +79,37 @@ def test_one_engine_of_two_loops_that_begin_at_the_same_time(tmp_path: Path) -> 
             other.close()
         engine.close()
         loop.close()
+
+
+def test_a_loop_keeps_open_what_it_watches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest descriptors were closed while the loop still watched them: the next connection of the program got such
+    a number, and was deaf. Processes beyond the limit are not watched; whoever waits for them polls."""
+    monkeypatch.setattr("vez.engines.file.bell._WATCHED", 2)
+    processes = [subprocess.Popen(["sleep", "1000"]) for _ in range(4)]
+    numbers = [process.pid for process in processes]
+
+    async def run() -> None:
+        ear = LoopEar(asyncio.get_running_loop())
+        listening = [asyncio.create_task(ear.listen(pid, [pid], 1000)) for pid in numbers]
+        async with asyncio.timeout(30):
+            ended = [await one for one in listening[2:]]
+        assert ended == [{pid} for pid in numbers[2:]]
+        watched = {pid: descriptor for pid, (descriptor, _) in ear._watching.items()}
+        assert sorted(watched) == sorted(numbers[:2])
+        for pid, descriptor in watched.items():
+            assert f"Pid:\t{pid}\n" in Path(f"/proc/self/fdinfo/{descriptor}").read_text()
+        processes[0].kill()
+        assert await listening[0] == {numbers[0]}
+        again = asyncio.create_task(ear.listen(1, numbers[2:3], 1000))  # there is room for one by now
+        await asyncio.sleep(0)
+        processes[2].kill()
+        assert await again == {numbers[2]}
+        ear.close()
+        await listening[1]
+
+    try:
+        asyncio.run(run())
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()

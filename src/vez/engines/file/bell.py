@@ -161,26 +161,26 @@ def the_ringer() -> Ringer:
 
 
 class Watch(_Closing):
-    """Descriptors (pidfd) that report the end of other processes, kept for the next wait."""
+    """Descriptors (pidfd) that report the end of other processes, for an event loop."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[int, int] = OrderedDict()
+        self._known: dict[int, int] = {}
         self.generation = handles.generation
 
     def of(self, process: int) -> int | None:
         """A descriptor that becomes readable when the process ends; None if it cannot be opened, because the process is
-        of another namespace or has ended already."""
+        of another namespace or has ended already, or because as many as allowed are open. None of those is closed for
+        it: the loop watches them all, and the next file of the program may get the number of a closed one."""
         known = self._known.get(process)
         if known is not None:
-            self._known.move_to_end(process)
             return known
+        if len(self._known) >= _most_watched():
+            return None
         try:
             made = handles.open_pidfd(process)
         except OSError:
             return None
         self._known[process] = made
-        if len(self._known) > _most_watched():
-            handles.close_handle(self._known.popitem(last=False)[1])
         return made
 
     def forget(self, process: int) -> None:
