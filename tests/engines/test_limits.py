@@ -84,6 +84,36 @@ grant.release()
     assert run(program) == "True True\nTrue True\nEngineUnavailable\n"
 
 
+@pytest.mark.parametrize("free", range(5))
+def test_a_wait_with_few_descriptors_left_ends_by_itself(home: Path, free: int) -> None:
+    """With three left, the file that was just opened was closed to make room, and opened again, for ever."""
+    program = f"""
+import faulthandler, os, resource, threading, vez
+faulthandler.dump_traceback_later(30, exit=True)
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+grant = vez.connect("file://{home}").lock("x").acquire()
+client = vez.connect("file://{home}")
+files = []
+try:
+    while True:
+        files.append(os.open("/dev/null", os.O_RDONLY))
+except OSError:
+    pass
+for _ in range({free}):
+    os.close(files.pop())
+def wait():
+    try:
+        client.lock("x").acquire(0.2)
+    except (vez.EngineUnavailable, vez.LockTimeout):
+        print("ended")
+thread = threading.Thread(target=wait)
+thread.start()
+thread.join()
+grant.release()
+"""
+    assert run(program) == "ended\n"
+
+
 def test_strangers_neither_ring_nor_fill_a_bell() -> None:
     """Everybody sees the address; only those who take part can read the secret."""
     bell = Bell()

@@ -169,6 +169,7 @@ class FileCore(LocalCore):
         self, request: Request, owner: int, patience: float | None, listener: LoopEar | None = None, *, wait: bool,
         kind: type[Contender] | None = None,
     ) -> Contender | None:  # fmt: skip
+        made_room = False
         while True:
             if self.generation != handles.generation:
                 self._renew_if_forked()
@@ -204,9 +205,12 @@ class FileCore(LocalCore):
                 self._forget(file)
             except EngineUnavailable as error:
                 contender.quit()
+                if made_room:  # a second time it would close the file that was opened since, and so on for ever
+                    raise
                 del contender, file
                 with self._mutex:
                     self._make_room(error)
+                made_room = True
             except BaseException:
                 try:
                     contender.quit()
