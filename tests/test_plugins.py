@@ -223,12 +223,14 @@ def test_the_suite_notices_an_engine_that_excludes_nobody(environment: dict[str,
         ((), 64, "usage: python -m vez.testing URL"),
         (("nowhere:x",), 64, "vez: unknown engine 'nowhere'"),
         (("absent:x",), 69, "vez: the engine 'absent' of the package tiny-turns 1.5 cannot be used"),
+        (("etcd://127.0.0.1:1",), 69, "vez: no etcd server could be reached: 127.0.0.1:1: Connection refused"),
     ],
 )
 def test_the_suite_refuses_what_is_no_engine(
     environment: dict[str, str], arguments: tuple[str, ...], code: int, told: str
 ) -> None:
-    done = conformance(environment, *arguments)
+    done = conformance(environment, *arguments, *(("--co",) if arguments else ()))
+    assert done.stdout == ""
     assert (done.returncode, done.stderr.splitlines()[0][: len(told)]) == (code, told)
 
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 from vez.engines import open_engine
+from vez.engines.base import Traits
 from vez.engines.promises import rows
 from vez.engines.urls import without_password
 from vez.errors import VezError
@@ -14,7 +15,8 @@ USAGE = """usage: python -m vez.testing URL [options of pytest]
 
 Runs the contract of vez as tests on the engine of URL, for threads and for tasks: file:///tmp/turns, etcd://…, or that
 of a plug-in. What the engine's traits exclude is skipped with the reason. The names that the tests use ("tokens",
-"one", …) must not be in use by others. Exit code 0: the engine keeps the contract; 1: it does not.
+"one", …) must not be in use by others. Exit code 0: the engine keeps the contract; 1: it does not;
+69: it cannot be reached.
 """
 
 
@@ -29,6 +31,16 @@ class _Url:
         parser.addoption("--vez-url", dest="vez_url", default=self.url)  # type: ignore[attr-defined]
 
 
+def _traits(url: str) -> Traits:
+    """What the engine can do, if it answers: one that connects at the first use is asked for something."""
+    engine = open_engine(url)
+    try:
+        engine.names(kind="lock" if engine.traits.locks else "election")
+        return engine.traits
+    finally:
+        engine.close()
+
+
 def main(arguments: list[str]) -> int:
     """The exit code."""
     if not arguments or arguments[0] in ("-h", "--help") or arguments[0].startswith("-"):
@@ -41,14 +53,13 @@ def main(arguments: list[str]) -> int:
         return 69
     url, *options = arguments
     try:
-        with_traits = open_engine(url)
+        traits = _traits(url)
     except VezError as error:
         print(f"vez: {error.message}\n     {error.hint}".rstrip(), file=sys.stderr)
         return error.exit_code
     print(f"the engine at {without_password(url)}")
-    for what, here in rows(with_traits.traits):
+    for what, here in rows(traits):
         print(f"  {what}: {here}")
-    with_traits.close()
     suite = str(Path(__file__).with_name("suite.py"))
     own = [
         "-q",
