@@ -24,7 +24,13 @@ from vez import aio
 from vez.cli.prune import prune
 from vez.cli.status import status
 from vez.engines.etcd.address import DEFAULT_PORT, PASSWORD, parse
+from vez.engines.etcd.codec import Codec
+from vez.engines.etcd.http import Exchange
+from vez.engines.etcd.router import Router
+from vez.engines.etcd.watching import Watching
+from vez.engines.network.transport import WatchEnded
 from vez.errors import EngineUnavailable, MissingPart, Misuse
+from vez.recipes.etcd.operations import KeepAlive, LeaseFor, LeaseGrant, Watch
 from vez.testing.servers import EtcdServer, free_port
 
 
@@ -124,6 +130,63 @@ def test_a_web_server(asking: Any) -> None:
         server.shutdown()
         thread.join()
         server.server_close()
+
+
+DEEP = b"[" * 100_000
+
+
+def page(text: bytes, status: bytes = b"200 OK") -> bytes:
+    return b"HTTP/1.1 %s\r\nContent-Length: %d\r\n\r\n%s" % (status, len(text), text)
+
+
+@both
+@pytest.mark.parametrize("user", ["", "ada:word@"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        page(b"{}"),
+        page(b'{"header":{}}'),
+        page(b'{"TTL":"10","ID":"7"}'),
+        page(b"[]"),
+        page(b"7"),
+        page(DEEP),
+        page(b'{"error":' + DEEP),
+        page(DEEP, b"500 no"),
+    ],
+    ids=["empty", "no revision", "no header", "list", "number", "deep", "deep error", "deep status"],
+)
+def test_a_web_server_that_answers_with_json(asking: Any, text: bytes, user: str) -> None:
+    """Nothing in such an answer may be taken for a lease."""
+    with greeting(text) as port, pytest.raises(EngineUnavailable, match="does not speak etcd's protocol"):
+        asking(f"etcd://{user}127.0.0.1:{port}")
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1"])
+def test_a_lease_of_no_time_is_not_etcds(seconds: str) -> None:
+    body = b'{"header":{"revision":"1"},"ID":"7","TTL":"%s"}' % seconds.encode()
+    with pytest.raises(ValueError, match="a lease of"):
+        Codec().decode(LeaseGrant(7, 10), body)
+    assert Codec().decode(KeepAlive(7), b'{"result":' + body + b"}") == LeaseFor(int(seconds))
+
+
+@pytest.mark.parametrize("line", [DEEP, b'{"result":{"events":[{}]}}', b'{"result":{"created":true}}', b'{"result":7}'])
+def test_a_line_that_no_watch_sends_ends_the_watch(line: bytes) -> None:
+    exchange = Exchange()
+    exchange.request("host", "/v3/watch", b"")
+    exchange.feed(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\n\r\n" % (len(line) + 1, line))
+    watching = Watching(Router(parse("etcd://host")), exchange, Watch("x/1", 5))
+    with pytest.raises(WatchEnded):
+        watching.read()
+
+
+def test_values_of_others_that_are_nested_deeply(etcd: EtcdServer, url: str) -> None:
+    deep = '{"x":' + "[" * 20_000
+    space = url.partition("?")[0].rpartition("/")[2]
+    with vez.connect(url) as client:
+        for key in (f"{space}/x/77", f"{space}/vez/breaks/lock/x/1"):
+            etcd.ctl("put", key, deep)
+        assert [who.label for who in client.inspect("x").holders] == ["not of vez"]
+        assert client.lock("x").try_acquire() is None
 
 
 @both

@@ -210,7 +210,7 @@ def _leader(one: Member) -> Leader:
 def _break(entry: Entry) -> Break | None:
     try:
         return msgspec.json.decode(entry.value, type=Break)
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return None
 
 

@@ -37,6 +37,14 @@ _SORTED = {"oldest first": "ASCEND", "newest first": "DESCEND"}
 _ATTRIBUTES = {"create": "create_revision", "mod": "mod_revision", "version": "version"}
 
 
+def decoded(text: bytes) -> Any:
+    """What a JSON text says; `msgspec.DecodeError`, which is a `ValueError`, if it is none that etcd could write."""
+    try:
+        return msgspec.json.decode(text)
+    except RecursionError as error:
+        raise msgspec.DecodeError("it is nested too deeply") from error
+
+
 class Codec:
     """Writes requests and reads replies; all keys are below one namespace."""
 
@@ -55,21 +63,25 @@ class Codec:
         return "/v3/lease/revoke", _encoder.encode({"ID": str(request.lease)})
 
     def decode(self, request: Request, body: bytes) -> TxnDone | LeaseFor | None:
-        """The reply to a request."""
-        found = msgspec.json.decode(body)
+        """The reply to a request. Every reply of etcd has a header; whatever else answers with JSON has none."""
+        found = decoded(body)
+        if isinstance(request, KeepAlive):
+            found = found["result"]
+        revision = int(found["header"]["revision"])
         if isinstance(request, Txn):
             asked = request.then if found.get("succeeded") else request.otherwise
             replies = found.get("responses", [])
             return TxnDone(
                 bool(found.get("succeeded")),
                 tuple(self._reply(one, reply) for one, reply in zip(asked, replies, strict=True)),
-                int(found["header"]["revision"]),
+                revision,
             )
         if isinstance(request, Revoke):
             return None
-        if isinstance(request, KeepAlive):
-            found = found["result"]
-        return LeaseFor(int(found.get("TTL", 0)))
+        seconds = int(found.get("TTL", 0))
+        if isinstance(request, LeaseGrant) and seconds <= 0:
+            raise ValueError(f"a lease of {seconds} seconds")
+        return LeaseFor(seconds)
 
     def watch(self, watch: Watch, *, now: bool = False) -> bytes:
         """The body of a request to watch, from the asked revision or from now on."""

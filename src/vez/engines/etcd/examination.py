@@ -12,6 +12,7 @@ import httpcore
 import msgspec
 
 from vez.engines.etcd.address import Address, Endpoint
+from vez.engines.etcd.codec import decoded
 from vez.engines.etcd.http import Exchange, NotHttp
 from vez.engines.etcd.router import CHUNK
 from vez.engines.etcd.transport import LOST, UNREACHED, EtcdTransport, why
@@ -81,7 +82,10 @@ def _ask(address: Address, endpoint: Endpoint) -> Facts:
                 return {}  # this user may not look at it
             if status != 200 or not connection.exchange.reusable():
                 raise stranger(str(endpoint), f"it answered with status {status}")
-            found: dict[str, Any] = msgspec.json.decode(body)
+            try:
+                found: dict[str, Any] = decoded(body)
+            except msgspec.DecodeError as error:
+                raise stranger(str(endpoint), f"a reply that is not etcd's ({error})") from error
             return found
 
         trips = []

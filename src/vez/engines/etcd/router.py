@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 import msgspec
 
 from vez.engines.etcd.address import Address, Endpoint
-from vez.engines.etcd.codec import Codec
+from vez.engines.etcd.codec import Codec, decoded
 from vez.engines.etcd.verdicts import Stranger, TokenExpired, bad_login, no_user, stranger, verdict
 from vez.engines.network.transport import Unreachable
 from vez.recipes import Answer, Refused, Unknown
@@ -134,8 +134,9 @@ class Router(Generic[C]):
         """Keep the token of a login; raise if it was refused. Without a token it was not decided."""
         if status == 200:
             try:
-                token = str(msgspec.json.decode(body).get("token", ""))
-            except (msgspec.DecodeError, AttributeError) as error:
+                found = decoded(body)
+                token = str(found["header"] and found.get("token", ""))
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise stranger(str(endpoint), f"a reply that is not etcd's ({error})") from error
             self.token = token if token.isascii() and token.isprintable() else ""  # it goes into a header
         elif (refused := bad_login(status, body, str(endpoint), self.address.user)) is not None:

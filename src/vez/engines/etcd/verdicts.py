@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from vez.engines.etcd.codec import decoded
 from vez.engines.network.transport import WatchEnded
 from vez.errors import EngineUnavailable
 from vez.recipes import Refused, Unknown
@@ -66,7 +67,7 @@ def bad_login(status: int, body: bytes, where: str, user: str) -> EngineUnavaila
 def result(line: bytes) -> dict[str, Any]:
     """One message of a watch; `WatchEnded` if it says that there will be no more."""
     try:
-        message = msgspec.json.decode(line)
+        message = decoded(line)
         found: dict[str, Any] = message.get("result") or {}
     except (msgspec.DecodeError, AttributeError) as error:
         raise WatchEnded(f"not a message of a watch: {error}") from error
@@ -89,7 +90,7 @@ def stranger(where: str, what: str) -> Stranger:
 def _error(body: bytes) -> tuple[int | None, str]:
     """The number and the text of an error; no number if it is not one of etcd's gateway."""
     try:
-        found = msgspec.json.decode(body)
+        found = decoded(body)
         inner = found["error"]
         if isinstance(inner, dict):  # within a stream
             return int(inner.get("grpc_code", 2)), str(inner.get("message", ""))

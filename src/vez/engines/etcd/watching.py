@@ -66,6 +66,8 @@ class Watching:
                 events += self._router.codec.events(told)
             except WatchEnded as error:
                 raise self._ended(str(error)) from error
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise WatchEnded(f"not a message of a watch: {error}") from error
         return self._told(events)
 
     def _told(self, events: tuple[Event, ...]) -> tuple[Event, ...]:

@@ -72,7 +72,7 @@ def decode(value: str) -> Shown | None:
     """What a value says; None if it is not of vez."""
     try:
         found = _decoder.decode(value)
-    except (msgspec.DecodeError, UnicodeEncodeError):
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return None
     return found if found.vez else None
 
