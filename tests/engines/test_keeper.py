@@ -17,7 +17,10 @@ import pytest
 
 import vez
 from tests.processes import descendants, is_alive
+from vez.cli import run
+from vez.engines.file import ears
 from vez.errors import LockTimeout
+from vez.supervise import kept
 from vez.supervise.nested import outer, with_mine
 from vez.testing import eventually
 
@@ -124,6 +127,11 @@ def test_a_stopped_keeper_does_not_keep_a_lost_command_alive(start: Start, clien
     process.communicate(timeout=90)
     assert process.returncode in (71, 76)
     assert ended(command)
+
+
+def test_a_break_waits_longer_than_a_stopped_keeper_can_take() -> None:
+    """The next holder entered a second before the command of the broken one was killed."""
+    assert run._MARGIN >= kept.TARDY + ears.HOLDER_NET + 1
 
 
 STUCK = """

@@ -16,11 +16,14 @@ from vez.cli.waiting import Teller
 from vez.engines.base import Kind
 from vez.errors import LockTimeout, Misuse, OwnershipLost
 from vez.supervise.child import Child, refuse_elsewhere
+from vez.supervise.kept import TARDY
 from vez.supervise.nested import refuse_outer, with_mine
 
 EXIT_BUSY = 75
-_MARGIN = 1.0
-"""Seconds beyond TERM and KILL that a forced release leaves us, before others may pass."""
+_MARGIN = TARDY + 2.0
+"""Seconds beyond TERM and KILL that a forced release leaves us, before others may pass: a keeper that was stopped is
+killed `TARDY` after that, and the command with it. The rest is for noticing the loss and for ending what is left. A
+forced release waits no longer than until we have released."""
 
 
 class RunCommand(click.Command):

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from vez.errors import Misuse, WorkerDied
 from vez.supervise import keeper
 
-_TARDY = 2.0
+TARDY = 2.0
 """Seconds after KILL in which the keeper must report the end; one that does not was stopped, and is killed."""
 
 
@@ -105,7 +105,7 @@ class Kept:
         self.signal(signal.SIGCONT)  # a stopped process would not receive TERM
         await asyncio.wait([self.ended], timeout=kill_after)
         self.signal(signal.SIGKILL)
-        done, _ = await asyncio.wait([self.ended], timeout=_TARDY)
+        done, _ = await asyncio.wait([self.ended], timeout=TARDY)
         if not done:
             self._process.kill()
 
