@@ -277,6 +277,18 @@ def test_run_within_run_of_the_same_name_is_refused(start: Start, client: vez.Cl
         assert done.returncode == 0
 
 
+@pytest.mark.parametrize("spelling", ["link/turns", "other/../turns"])
+def test_run_within_run_is_refused_however_the_directory_is_spelled(
+    start: Start, tmp_path: Path, spelling: str
+) -> None:
+    """It waited for itself, for ever."""
+    (tmp_path / "link").symlink_to(tmp_path)
+    (tmp_path / "other").mkdir()
+    within = [sys.executable, "-m", "vez", "run", "--url", f"file://{tmp_path}/{spelling}", "--wait", "5", "x"]
+    code, _, err = finish(start("run", "x", "--", *within, "--", "true"))
+    assert (code, "which started this one" in err) == (64, True)
+
+
 def test_run_ends_its_command_when_the_file_is_removed(start: Start, client: vez.Client, tmp_path: Path) -> None:
     process = start("run", "--kill-after", "0", "x", "--", "sleep", "60")
     eventually(lambda: holders(client) == 1, "inside")

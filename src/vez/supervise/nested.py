@@ -9,7 +9,7 @@ import msgspec
 from vez.engines.base import Kind
 from vez.engines.seam import AsyncEngine
 from vez.engines.urls import without_password
-from vez.errors import AlreadyHeld
+from vez.errors import AlreadyHeld, VezError
 
 HELD = "VEZ_HELD"
 """The environment variable for the command of `vez run`: all that it and outer ones hold, as JSON."""
@@ -40,11 +40,26 @@ def with_mine(url: str, kind: Kind, name: str, token: int | None) -> str:
     return msgspec.json.encode([*outer(), Outer(without_password(url), kind, name, token)]).decode()
 
 
+def _same(one: str, other: str) -> bool:
+    """True if two URLs lead to the same turns. A directory may be written in several ways: through a symbolic link, or
+    with `..`."""
+    if one == other:
+        return True
+    if not (one.startswith("file:") and other.startswith("file:")):
+        return False
+    from vez.engines.file.place import place_of  # not on every system
+
+    try:
+        return os.path.samefile(place_of(one).path, place_of(other).path)
+    except (OSError, VezError):
+        return False  # a claim that leads nowhere
+
+
 async def refuse_outer(engine: AsyncEngine, kind: Kind, name: str, limit: int) -> None:
     """Raise `AlreadyHeld` if an outer `vez run` holds the name: it waits for us, and we would wait for it. A claim
     counts only if the engine confirms it."""
-    wanted = (without_password(engine.url), kind, name)
-    claims = {held.token for held in outer() if (held.url, held.kind, held.name) == wanted}
+    url = without_password(engine.url)
+    claims = {held.token for held in outer() if (held.kind, held.name) == (kind, name) and _same(held.url, url)}
     if not claims:
         return
     seen = await engine.inspect(name, kind)
