@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+from decimal import Decimal
 from enum import Enum
+from fractions import Fraction
 from typing import NamedTuple
 
 import msgspec
 import pytest
 
 from vez.check import Configuration, check
-from vez.check.model.identity import identity
 from vez.check.model.semantics import Model
 from vez.check.search.breadth_first import Search
-from vez.core import Election, Io, Message, Mutex, Property
+from vez.core import Election, Io, Message, Mutex, Parameter, Property
+from vez.core.identity import ForeignValue, identity
+from vez.errors import ProtocolBug
 from vez.properties import Status, judge
 from vez.sim import Scenario, simulate
-from vez.sim.scenario import Want
+from vez.sim.scenario import Elect, Want
 
 
 class Ask(Message):
@@ -207,3 +211,96 @@ def test_a_timer_that_every_heartbeat_sets_anew_need_not_fire() -> None:
     assert "termination" in report.broken
     run = simulate(scenario.but(until_ms=500), Patient)
     assert not run.leaders
+
+
+class Text(str):
+    """A text with attributes."""
+
+
+class Row(tuple[int, ...]):
+    """A tuple with attributes."""
+
+
+class Open(msgspec.Struct, frozen=True, dict=True):
+    """Frozen, and can be given attributes."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """Compared by its first part only."""
+
+    number: int
+    who: int = field(default=0, compare=False)
+
+
+FOREIGN = (Decimal("1.0"), range(0), Box(1), 0j, Text("a"), Row((1,)), Open(), Fraction(1), (1, frozenset({Text("a")})))
+
+
+@pytest.mark.parametrize("value", FOREIGN, ids=repr)
+def test_a_value_of_another_kind_has_no_identity(value: object) -> None:
+    with pytest.raises(ForeignValue):
+        identity(value)
+
+
+class Carrier(Message):
+    """Carries what it should not."""
+
+    value: tuple[int, ...] = ()
+
+
+class Keeper(Election):
+    """Process 1 keeps or sends what is not allowed."""
+
+    name = "keeper"
+    kept: Parameter[bool] = False
+    rival: int = 0
+
+    def on_elect(self, io: Io) -> None:
+        if self.kept:
+            self.rival = Decimal("1.0")  # type: ignore[assignment]
+        else:
+            io.broadcast(Carrier((1, Decimal("1.00"))))  # type: ignore[arg-type]
+
+    def on_carrier(self, message: Carrier, sender: int, io: Io) -> None:
+        io.elected(sender)
+
+
+REFUSALS = {
+    True: r"Keeper.on_elect of process 1 left rival at Decimal\('1.0'\), a Decimal; expected None, bool",
+    False: r"Keeper.on_elect of process 1 sent Carrier with value Decimal\('1.00'\), a Decimal; expected None, bool",
+}
+
+
+@pytest.mark.parametrize("kept", REFUSALS)
+def test_checker_and_debug_run_refuse_a_value_of_another_kind_alike(kept: bool) -> None:
+    scenario = Scenario(algorithm="keeper", n=2, parameters={"kept": kept}, elect=(Elect(process=1),))
+    with pytest.raises(ProtocolBug, match=REFUSALS[kept]):
+        check(Configuration(scenario, Keeper))
+    with pytest.raises(ProtocolBug, match=REFUSALS[kept]):
+        simulate(scenario, Keeper, debug=True)
+
+
+class Torn(Keeper):
+    """Chooses first, so that the handler has two outcomes."""
+
+    name = "torn"
+
+    def on_elect(self, io: Io) -> None:
+        self.rival = io.choose((1, Decimal("1.0")))  # type: ignore[assignment]
+
+
+def test_a_handler_that_chooses_is_refused_too() -> None:
+    with pytest.raises(ProtocolBug, match=r"Torn.on_elect of process . left or sent Decimal"):
+        check(Configuration(Scenario(algorithm="torn", n=2), Torn))
+
+
+class Early(Keeper):
+    """Already starts with it."""
+
+    name = "early"
+    rival: int = Decimal(1)  # type: ignore[assignment]
+
+
+def test_a_field_that_starts_with_it_is_refused_too() -> None:
+    with pytest.raises(ProtocolBug, match=r"Early.on_start left rival at Decimal"):
+        check(Configuration(Scenario(algorithm="early", n=2), Early))

@@ -13,7 +13,8 @@ from typing import Any
 import msgspec
 
 from vez.core import guards
-from vez.core.effects import Choose, Effect, call_words, perform
+from vez.core.effects import Choose, Effect, Send, call_words, perform
+from vez.core.identity import ForeignValue, field_of, shape, shapes
 from vez.core.purity import Call, Purity
 from vez.core.recorder import Recorder, Site
 from vez.errors import MutableField, NotDeterministic, article
@@ -74,11 +75,12 @@ def run_twice(node: Node, choices: Choices, handler: Callable[..., None], argume
                 f"{where} left {field} at {value!r} and then, in the same state, at {after[field]!r}",
                 hint="a handler may depend on its fields, its event and io.choose only",
             )
-        if not guards.is_immutable(value):
+        if not guards.is_immutable(value) and not _can_be_hashed(value):
             raise MutableField(
                 f"{where} put {value!r}, {article(type(value).__name__)}, into {field}",
                 hint="use a tuple or frozenset",
             )
+    _refuse_foreign(f"{where} of process {node.me}", before, first.effects)
     node.process = first_process
     for effect in first.effects:
         if isinstance(effect, Choose):
@@ -86,6 +88,28 @@ def run_twice(node: Node, choices: Choices, handler: Callable[..., None], argume
         else:
             perform(effect, node)
     return first.effects
+
+
+def _refuse_foreign(where: str, fields: dict[str, Any], effects: list[Effect]) -> None:
+    """Refuse, in the words of the checker, a value whose `__eq__` may hide something."""
+    try:
+        shapes(tuple(fields.values()))
+    except ForeignValue as error:
+        raise error.refusal(f"{where} left {field_of(fields)} at") from None
+    for message in (effect.message for effect in effects if isinstance(effect, Send)):
+        try:
+            shape(message)
+        except ForeignValue as error:
+            field = field_of(msgspec.structs.asdict(message))
+            raise error.refusal(f"{where} sent {type(message).__name__} with {field}") from None
+
+
+def _can_be_hashed(value: object) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def _site(node: Node) -> Site:

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from vez.check.model.configuration import FOREVER, Configuration
 from vez.check.model.doorway import DoorwayMachine, Marked
-from vez.check.model.identity import identity
 from vez.check.model.local import INSIDE_A_HANDLER, Event, Local, Machine, Transition
+from vez.core.identity import identity
 from vez.core.message import Message
 from vez.errors import Misuse
 

@@ -14,7 +14,6 @@ import msgspec
 
 from vez.check.model.clock import AT_ANY_MOMENT, Countdown
 from vez.check.model.configuration import Configuration
-from vez.check.model.identity import identity
 from vez.core.effects import (
     CancelTimer,
     Choose,
@@ -27,6 +26,7 @@ from vez.core.effects import (
     spurious_entry,
     unasked_entry,
 )
+from vez.core.identity import ForeignValue, identity
 from vez.core.message import Message
 from vez.core.process import DURABLE, PARAMETER, Process, handlers_of, marked
 from vez.core.purity import Call, Fields, Purity
@@ -369,8 +369,13 @@ def _distinct(process: int, handler: Callable[..., None], outcomes: list[Transit
         if len(outcomes) == 1:
             hash(outcomes[0])
             return (outcomes[0],)
-        same = {identity(outcome._replace(chosen=())): outcome for outcome in reversed(outcomes)}
+        same = {
+            (identity(outcome._replace(chosen=(), raised=None)), outcome.raised): outcome
+            for outcome in reversed(outcomes)
+        }
         return tuple(same.values())[::-1]
+    except ForeignValue as error:
+        raise error.refusal(f"{handler.__qualname__} of process {process} left or sent") from None
     except TypeError as error:
         raise ProtocolBug(
             f"{handler.__qualname__} of process {process} left or sent a value that can change in place: {error}",

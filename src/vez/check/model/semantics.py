@@ -17,7 +17,7 @@ from typing import Any
 
 from vez.check.model.causality import bare, machine_for
 from vez.check.model.configuration import Configuration
-from vez.check.model.identity import identity, shapes
+from vez.check.model.foreign import foreign_field, foreign_message
 from vez.check.model.local import IDLE, INSIDE, INSIDE_A_HANDLER, WAITING, Event, Local, Transition
 from vez.check.model.observer import Observer
 from vez.check.model.partitions import Partitions
@@ -38,6 +38,7 @@ from vez.check.model.state import (
     put,
     spend,
 )
+from vez.core.identity import ForeignValue, identity, shapes
 from vez.core.message import handler_name
 
 
@@ -82,14 +83,20 @@ class Model:
     def local_number(self, local: Local) -> int:
         """The number of a local state; equal states have the same number."""
         given = (*local.fields, local.token, local.view)  # what the algorithm gave; the types of the rest are ours
-        number = self._local_numbers.setdefault((local, shapes(given)), len(self.locals))
+        try:
+            number = self._local_numbers.setdefault((local, shapes(given)), len(self.locals))
+        except ForeignValue as error:
+            raise foreign_field(self, local, error) from None
         if number == len(self.locals):
             self.locals.append(local)
         return number
 
     def message_number(self, message: Any) -> int:
         """The number of a message; equal messages have the same number."""
-        number = self._message_numbers.setdefault(identity(message), len(self.messages))
+        try:
+            number = self._message_numbers.setdefault(identity(message), len(self.messages))
+        except ForeignValue as error:
+            raise foreign_message(self, message, error) from None
         if number == len(self.messages):
             self.messages.append(message)
         return number
@@ -119,6 +126,13 @@ class Model:
         if event[0] == "fire":
             return f"on_timer_{event[1]}"
         return {"leave": "on_done"}.get(event[0], f"on_{event[0]}")
+
+    def origin(self, outcome: Callable[[Transition], bool]) -> str:
+        """Whose handler had this outcome; for an error, so it may take long."""
+        found = ((place, event) for (place, _, event), done in self._memo.items() if any(map(outcome, done)))
+        place, event = next(found, (0, ("start",)))
+        who = f" of process {self.ids[place]}" if event != ("start",) else ""
+        return f"{self.configuration.algorithm.__name__}.{self.handler(event)}{who}"
 
     def handlers_run(self) -> set[str]:
         """The names of the handlers that were run so far."""
