@@ -127,7 +127,8 @@ class Inspection(msgspec.Struct, frozen=True):
     """The newest token issued; 0 when there was none."""
     mean_hold_seconds: float | None = None
     lease_seconds: float | None = None
-    """How long the lock can stay held after a crash of the holder; None where the kernel frees it at once."""
+    """How long the lock can stay held after a crash of the holder: the longest lease of those who hold it. None where
+    the kernel frees it at once."""
     breaks: tuple[Break, ...] = ()
 
 

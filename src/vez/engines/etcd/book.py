@@ -73,7 +73,7 @@ class EtcdBook:
         """Wait until granted."""
         shown = Shown(
             FORMAT, request.kind, me.host, me.pid, request.label, me.at, request.shared, request.limit, request.weight,
-            request.grace_ms, stay=me.stay,
+            request.grace_ms, stay=me.stay, lease=int(self.lease_seconds(request)),
         )  # fmt: skip
         name = _queue(request.name, request.kind)
         try:
@@ -142,8 +142,13 @@ class EtcdBook:
         return Inspection(
             name, kind, first.limit if first is not None else 1, tuple(map(_contestant, holders)),
             tuple(_contestant(one) for one in _in_order(kind, queue) if one not in holders), max(tokens, default=0),
-            _mean_stay(queue), float(self._address.lease_seconds), breaks,
+            _mean_stay(queue), self._lease_of(holders), breaks,
         )  # fmt: skip
+
+    def _lease_of(self, holders: tuple[Member, ...]) -> float:
+        """The longest lease of the holders: so long it can stay held. Ours, if none of them says."""
+        said = [one.shown.lease for one in holders if one.shown is not None and one.shown.lease > 0]
+        return float(max(said, default=self._address.lease_seconds))
 
     def names(self, prefix: str, kind: Kind) -> Recipe[list[str]]:
         """All names that begin with the prefix and are in use, or have a record of a forced release."""

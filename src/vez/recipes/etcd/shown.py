@@ -31,6 +31,8 @@ class Shown(msgspec.Struct, frozen=True, omit_defaults=True):
     """Mean of the stays that its client has had in the name, in seconds; 0 if none has ended."""
     inside: bool = False
     """True once the owner has noted that it was granted; only semaphores and elections do."""
+    lease: int = 0
+    """The lease that it has asked for, in seconds; 0 if it does not say, as versions before this field do not."""
 
 
 class Member(msgspec.Struct, frozen=True):
