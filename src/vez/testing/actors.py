@@ -32,6 +32,8 @@ class Actor(ABC):
     """One owner. `begin` returns a future; the other methods wait for the result."""
 
     can_cancel = False
+    client: Any
+    """Through which it acquires: a client for threads, or one for tasks."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -120,7 +122,9 @@ class SyncActor(Actor):
         return term
 
     def leaders(self, name: str, seconds: float | None) -> list[Leader | None]:
-        return self._thread.submit(lambda: list(self.client.election(name).observe(seconds))).result(PATIENCE)
+        observe = self.client.election(name).observe
+        seen: list[Leader | None] = self._thread.submit(lambda: list(observe(seconds))).result(PATIENCE)
+        return seen
 
     def lock_all(self, names: list[str], timeout: float | None) -> dict[str, int | None]:
         def take() -> dict[str, int | None]:

@@ -70,6 +70,18 @@ class ElectionConformance(Base):
         with pytest.raises(OwnershipLost):
             leadership.check()
 
+    @needs("transfer", "queue_visible")
+    def test_a_transferred_leadership_is_measured(self, actor: Make) -> None:
+        one, other = actor(), actor()
+        metrics = one.client.measure()
+        leadership = one.acquire("election", "measured")
+        waiting = other.queue_up("election", "measured", label="other")
+        one.transfer(leadership, "other")
+        one.release(leadership)
+        (reading,) = metrics.read()
+        assert (reading.hold.count, reading.lost) == (1, 0)
+        other.release(waiting.result(PATIENCE))
+
     def test_observers_see_every_leader_who_stays(self, actor: Make, url: str, traits: Traits) -> None:
         from vez.turns.client import connect
 

@@ -79,7 +79,7 @@ class Grant(BaseGrant[AsyncHolding]):
         measured, self.released = self._meter is not None and not self.released, True
         await self._holding.release()
         if measured and self._meter is not None:
-            self._meter.ended(self._since, self._holding.lost)
+            self._meter.ended(self._since, self._holding.loss())
 
     async def __aenter__(self) -> Self:
         self._body = asyncio.current_task()
@@ -133,6 +133,7 @@ class Leadership(Grant):
         except BaseException:
             self.released = False
             raise
+        self.released = False  # else the end of the stay would not be measured
         await self._end()
         return term
 

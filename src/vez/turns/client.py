@@ -69,7 +69,7 @@ class Grant(BaseGrant[Holding]):
             raise
         finally:
             if self._meter is not None and not self.released:
-                self._meter.ended(self._since, self._holding.lost)
+                self._meter.ended(self._since, self._holding.loss())
             self.released = True
 
     def __enter__(self) -> Self:
