@@ -114,6 +114,41 @@ grant.release()
     assert run(program) == "ended\n"
 
 
+@pytest.mark.parametrize("free", range(4))
+def test_a_client_that_cannot_open_enough_is_refused(home: Path, free: int) -> None:
+    """The socket that wakes waiters was not, and the `OSError` came through."""
+    program = f"""
+import os, resource, vez, vez.engines.file.core, vez.engines.file.upgrade
+vez.EngineUnavailable, vez.connect("memory:").close()  # all that is imported late
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+files = []
+try:
+    while True:
+        files.append(os.open("/dev/null", os.O_RDONLY))
+except OSError:
+    pass
+for _ in range({free}):
+    os.close(files.pop())
+try:
+    with vez.connect("file://{home}"):
+        print("open")
+except vez.EngineUnavailable as error:
+    print("ulimit" in error.hint)
+os.close(files.pop())
+os.close(files.pop())
+vez.connect("file://{home}").close()
+"""
+    assert run(program) == ("True\n" if free < 2 else "open\n")
+
+
+@pytest.mark.parametrize("most", range(7, 19))
+def test_run_with_few_descriptors_is_no_bug_of_ours(home: Path, most: int) -> None:
+    words = [sys.executable, "-m", "vez", "run", "--url", f"file://{home}", "x", "--", "true"]
+    done = subprocess.run(["sh", "-c", f'ulimit -n {most}; exec "$@"', "sh", *words], capture_output=True, text=True)
+    assert done.returncode in (0, 69, 126), done.stderr
+    assert (done.returncode == 0) == ("ulimit" not in done.stderr)
+
+
 def test_strangers_neither_ring_nor_fill_a_bell() -> None:
     """Everybody sees the address; only those who take part can read the secret."""
     bell = Bell()

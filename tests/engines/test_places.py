@@ -439,3 +439,24 @@ def test_an_old_directory_that_cannot_be_taken_over_is_an_error_of_vez(
     (new / ("pruned.tokens" if spoiled == "mark" else "breaks.jsonl")).mkdir()
     with pytest.raises(vez.EngineUnavailable, match=r"cannot take over .*vez 0\.1"):
         vez.connect("file:")
+
+
+@ONLY_ROOT
+def test_a_process_that_dropped_its_privileges_is_told(home: Path, client: vez.Client) -> None:
+    """A new name was a raw `PermissionError`, and breaking a held one said that nobody holds it."""
+    program = f"""
+import os, vez, vez.engines.file.upgrade
+client = vez.connect("file://{home}")
+grant = client.lock("held").acquire()
+os.setgroups([])
+os.setgid({SOMEBODY})
+os.setuid({SOMEBODY})
+for one in (client.lock("new").acquire, lambda: client.break_lock("held", "a test"), lambda: client.inspect("new")):
+    try:
+        print(one())
+    except vez.EngineUnavailable as error:
+        print("Permission denied" in error.message)
+grant.release()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("True\nTrue\nTrue\n", "")

@@ -215,6 +215,8 @@ def _explain(error: Exception) -> int:
     if isinstance(error, OSError) and error.filename is None and error.errno in _OUTPUT_ERRORS:
         _abandon_output()
         return _complain(f"cannot write to standard output: {error.strerror}", "", EX_IOERR)
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):  # of the interpreter, for example
+        return _complain(f"cannot go on: {error.strerror}", "raise the limit of open files (ulimit -n)", 69)
     words = " ".join(str(error).split())
     what = f"{type(error).__name__}: {words}" if words else type(error).__name__
     return _complain(f"this is a bug in vez: {what}", "VEZ_DEBUG=1 shows the traceback; please report it", 70)

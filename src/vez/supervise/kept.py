@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 
+from vez.engines import handles
 from vez.errors import Misuse, WorkerDied
 from vez.supervise import keeper
 
@@ -31,6 +32,10 @@ class NotExecutable(Misuse):
     exit_code = 126
 
 
+def _not_started(command: tuple[str, ...], error: OSError) -> NotExecutable:
+    return NotExecutable(f"cannot run {command[0]!r}: {error.strerror}", hint=handles.hint_for(error))
+
+
 class Kept:
     """A command that a keeper has started."""
 
@@ -43,7 +48,10 @@ class Kept:
         self.ended: asyncio.Future[int] = loop.create_future()  # its exit code, as a shell reports it
         self.stopped: Callable[[], None] = lambda: None
         keeper.become_subreaper()  # if the keeper is killed, what is left of the command is ours
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        except OSError as error:
+            raise _not_started(command, error) from error
         passed = [theirs.fileno()] + ([] if lifeline is None else [lifeline])
         script = [sys.executable, "-I", "-S", keeper.__file__, str(theirs.fileno()), str(patience)]
         try:
@@ -52,7 +60,7 @@ class Kept:
             )
         except OSError as error:  # the arguments may be too long
             self._control.close()
-            raise NotExecutable(f"cannot run {command[0]!r}: {error.strerror}") from error
+            raise _not_started(command, error) from error
         finally:
             theirs.close()
         self._control.setblocking(False)

@@ -138,7 +138,12 @@ class Ringer:
 
     def __init__(self) -> None:
         self.generation = handles.generation
-        self.socket = handles.open_socket()
+        try:
+            self.socket = handles.open_socket()
+        except OSError as error:
+            raise EngineUnavailable(
+                f"cannot open a socket to wake waiters: {error.strerror}", hint=handles.hint_for(error)
+            ) from error
 
     def ring(self, number: bytes, ticket: int) -> None:
         """Ring the bell with this number for a ticket. A bell that is full or gone is ignored: rings are hints."""

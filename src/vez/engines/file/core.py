@@ -25,7 +25,7 @@ from vez.engines.file.ears import LoopEar
 from vez.engines.file.graph import Graph
 from vez.engines.file.holding import FileHolding
 from vez.engines.file.locks import LockTicket
-from vez.engines.file.mapped_file import Gone, file_name
+from vez.engines.file.mapped_file import Gone, file_name, is_there
 from vez.engines.file.observers import Observer, observe, observe_async
 from vez.engines.file.permits import Permit
 from vez.engines.file.place import Place
@@ -63,9 +63,9 @@ class FileCore(LocalCore):
         self._start()
 
     def _start(self) -> None:
+        self.ringer = the_ringer()  # first: without it nothing is left open
         self.directory = open_directory(self.place)
         self._identity = _identity(self.directory)
-        self.ringer = the_ringer()
         self.graph = Graph(self)
         self._files: OrderedDict[tuple[str, str], TicketFile] = OrderedDict()
         self._files_kept = _files_kept()
@@ -110,7 +110,7 @@ class FileCore(LocalCore):
         self._renew_if_forked()
         self.refuse_if_closed()
         self._follow()
-        return os.access(file_name(kind, name), os.F_OK, dir_fd=self.directory, follow_symlinks=False)
+        return is_there(self.directory, str(self.path), file_name(kind, name))
 
     def _renew_if_forked(self) -> None:
         with handles.gate:  # several threads of a forked child may come at once

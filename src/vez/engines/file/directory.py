@@ -59,7 +59,7 @@ def open_directory(place: Place) -> int:
     except OSError as error:
         there = error.errno in (errno.EEXIST, errno.ENOTDIR, errno.ELOOP)
         what = "is a symbolic link or not a directory" if there else error.strerror
-        raise EngineUnavailable(f"cannot use {path}: {what}", hint=place.hint) from error
+        raise EngineUnavailable(f"cannot use {path}: {what}", hint=handles.hint_for(error) or place.hint) from error
     try:
         _check(descriptor, place)
         # A shared lock on the directory keeps systemd-tmpfiles from cleaning it while it is in use.

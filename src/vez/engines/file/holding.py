@@ -10,6 +10,7 @@ from vez.engines import handles
 from vez.engines.file.layout import HELD, REVOKED_WORD, WAITS_WORD
 from vez.engines.file.ticket import Ticket
 from vez.engines.wording import BROKEN, FORKED, RELEASED, no_transfer
+from vez.errors import EngineUnavailable
 
 
 class FileHolding(Ticket):
@@ -66,7 +67,14 @@ class FileHolding(Ticket):
     def lifeline(self) -> int | None:
         """A copy of our descriptor: the byte stays locked until the last copy is closed. Whoever has one can unlock it,
         so it is for processes that we trust as ourselves."""
-        return os.dup(self.handle) if self.why_lost() is None else None
+        if self.why_lost() is not None:
+            return None
+        try:
+            return os.dup(self.handle)
+        except OSError as error:
+            raise EngineUnavailable(
+                f"cannot copy the descriptor of {self.file.where}: {error.strerror}", hint=handles.hint_for(error)
+            ) from error
 
     def transfer(self, to: str) -> int:
         """Raises `Misuse`: only a leadership can be transferred."""

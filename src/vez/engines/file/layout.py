@@ -23,6 +23,7 @@ from functools import lru_cache
 from mmap import mmap
 from pathlib import Path
 
+from vez.engines import handles
 from vez.engines.base import MAX_LABEL
 from vez.errors import CorruptState, EngineUnavailable
 
@@ -121,7 +122,8 @@ def boot_id() -> bytes:
     except (OSError, ValueError) as error:  # a container may have put anything in its place
         raise EngineUnavailable(
             f"cannot read the identifier of this boot in {BOOT_ID}: {error}",
-            hint="mount /proc in this container, or put an identifier of its own there",
+            hint=(isinstance(error, OSError) and handles.hint_for(error))
+            or "mount /proc in this container, or put an identifier of its own there",
         ) from error
 
 

@@ -46,6 +46,20 @@ def file_name(kind: str, name: str) -> str:
     return f"{text[:150]}~{hashlib.sha256(name.encode()).hexdigest()[:40]}"
 
 
+def is_there(directory: int, path: str, entry: str) -> bool:
+    """True if the directory has this entry; `EngineUnavailable` if we may not ask: a process may have dropped its
+    privileges."""
+    try:
+        os.stat(entry, dir_fd=directory, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise EngineUnavailable(
+            f"cannot look for {os.path.join(path, entry)}: {error.strerror}", hint=handles.hint_for(error)
+        ) from error
+    return True
+
+
 class MappedFile:
     """The file of one name, mapped by this process."""
 
@@ -85,7 +99,7 @@ class MappedFile:
         )
 
     def _create_if_missing(self) -> None:
-        if self._exists():
+        if is_there(self.directory, os.path.dirname(self.where), self.file_name):
             return
         try:
             with reading_mark(self.directory, os.path.dirname(self.where)) as mark:
@@ -94,13 +108,6 @@ class MappedFile:
             raise EngineUnavailable(
                 f"cannot create {self.where}: {error.strerror}", hint=handles.hint_for(error)
             ) from error
-
-    def _exists(self) -> bool:
-        try:
-            os.stat(self.file_name, dir_fd=self.directory, follow_symlinks=False)
-        except FileNotFoundError:
-            return False
-        return True
 
     def handle(self) -> int:
         """A descriptor with its own open file description, so that two of them exclude each other. `Gone` if the file
