@@ -93,3 +93,22 @@ def test_a_damaged_label_does_not_reach_the_terminal(home: Path, client: vez.Cli
         assert client.inspect("x").holders[0].label == "nightly é"
         damage(home, "lock", layout.SLOTS_AT + layout.SLOT.size - layout.LABEL_BYTES, b"\x1b[2J\n")
         assert client.inspect("x").holders[0].label == "�[2J�ly é"
+
+
+@pytest.mark.parametrize("kind", ["lock", "semaphore", "election"])
+def test_a_release_does_not_fail_on_a_damaged_number_of_slots(home: Path, client: vez.Client, kind: str) -> None:
+    """It raised in the middle: the error of the body was hidden, and the holding stayed with its owner."""
+    lock = request(client, kind)
+
+    def body() -> None:
+        with lock:
+            damage(home, kind, layout.CAPACITY_AT, struct.pack("<I", 5))
+            raise LookupError("of the body")
+
+    with pytest.raises(LookupError):
+        body()
+    assert not lock.owned
+    with pytest.raises(CorruptState):
+        lock.acquire(0)
+    (home / f"{kind}.x").unlink()
+    lock.acquire(0).release()

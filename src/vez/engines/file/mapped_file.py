@@ -24,7 +24,7 @@ from vez.engines.file.layout import (
 )
 from vez.engines.file.mark import make_file, reading_mark
 from vez.engines.local import Superseded
-from vez.errors import EngineUnavailable
+from vez.errors import CorruptState, EngineUnavailable
 
 POOL = 4
 """Idle descriptors kept for a name."""
@@ -196,8 +196,9 @@ class MappedFile:
             self._remap(handle)
 
     def refresh_if_possible(self, handle: int) -> None:
-        """`refresh` for a release, which must not fail: waiters that it cannot ring poll."""
-        with contextlib.suppress(EngineUnavailable):
+        """`refresh` for a release, which must not fail: waiters that it cannot ring poll. The next request says what is
+        damaged."""
+        with contextlib.suppress(EngineUnavailable, CorruptState):
             self.refresh(handle)
 
     def refuse_truncated(self, handle: int) -> None:
