@@ -7,7 +7,7 @@ import socket
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
@@ -77,9 +77,9 @@ class _Page(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def greeting(text: bytes) -> Iterator[int]:
-    """A server that says the same to everybody."""
-    with socket.create_server(("127.0.0.1", 0)) as server:
+def greeting(text: bytes, *, stays: bool = False) -> Iterator[int]:
+    """A server that says the same to everybody; `stays`: then it is silent, and keeps the connection."""
+    with socket.create_server(("127.0.0.1", 0)) as server, ExitStack() as kept:
 
         def serve() -> None:
             while True:
@@ -87,7 +87,8 @@ def greeting(text: bytes) -> Iterator[int]:
                     connection, _ = server.accept()
                 except OSError:
                     return
-                with connection:
+                with ExitStack() as now:
+                    (kept if stays else now).enter_context(connection)
                     connection.recv(4096)
                     connection.sendall(text)
 
@@ -98,6 +99,17 @@ def greeting(text: bytes) -> Iterator[int]:
         finally:
             server.shutdown(socket.SHUT_RDWR)
             thread.join()
+
+
+@both
+@pytest.mark.parametrize("text", [b"SSH-2.0-OpenSSH_9.2\r\n", b"2", b"220 mail\r\n", b"\x15\x03\x01\x00\x02\x02"])
+def test_another_protocol_that_waits_for_an_answer(asking: Any, text: bytes) -> None:
+    """It is named at its first words; nobody has to wait for more of them."""
+    with (
+        greeting(text, stays=True) as port,
+        pytest.raises(EngineUnavailable, match="does not speak etcd's protocol: it begins with"),
+    ):
+        asking(f"etcd://127.0.0.1:{port}")
 
 
 @both

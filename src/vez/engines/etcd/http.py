@@ -16,6 +16,7 @@ LARGEST = 64 << 20
 """Most bytes of a reply; etcd's own limit for a request is 1.5 MB, and replies of a range may be larger."""
 _PLAIN = re.compile(rb"HTTP/1\.1 ([2-5]\d\d) [^\r\n]*\r\n((?:[!-9;-~]+:[^\r\n]*\r\n)*)\r\n")
 _LENGTH = re.compile(rb"^content-length: *(\d{1,9})\r$", re.IGNORECASE | re.MULTILINE)
+_BEGINNING = b"HTTP/"
 _DATE = re.compile(rb"^date: *([ -~]*?) *\r$", re.IGNORECASE | re.MULTILINE)
 _UNUSUAL = re.compile(rb"^(?:transfer-encoding|connection|content-encoding):", re.IGNORECASE | re.MULTILINE)
 
@@ -51,6 +52,8 @@ class Exchange:
         """What was received; empty if the other side has closed the connection."""
         if self._machine is None:
             self._seen += data
+            if self._seen[: len(_BEGINNING)] != _BEGINNING[: len(self._seen)]:  # h11 would wait for the end of a header
+                raise NotHttp(f"it begins with {self._seen[:40]!r}")
             if data and self._plain():
                 return
             self._machine = _after_a_request(self._method)
