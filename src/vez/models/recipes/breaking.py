@@ -46,6 +46,7 @@ class EtcdBreak(EtcdLock):
 
     name = "recipe:etcd-break"
     break_recipe: ClassVar[Maker] = break_by_force
+    least: ClassVar[tuple[tuple[str, int], ...]] = (*EtcdLock.least, ("at_once", 1))
 
     at_once: Parameter[int] = 30
     """Holders in one transaction."""
@@ -116,6 +117,7 @@ class EtcdBreakPermits(EtcdBreak):
     history = True
     guarantees = MANY_INSIDE
     acquire_recipe: ClassVar[Maker] = acquire_permit
+    least: ClassVar[tuple[tuple[str, int], ...]] = (*EtcdBreak.least, ("limit", 1))
 
     limit: Parameter[int] = 1
 

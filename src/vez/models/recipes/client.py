@@ -46,6 +46,9 @@ class Client(Server):
     keep_recipe: ClassVar[Maker] = keep
     close_recipe: ClassVar[Maker] = close_session
 
+    least: ClassVar[tuple[tuple[str, int], ...]] = (("doubts", 0), ("expiries", 0))
+    """Smallest values of parameters."""
+
     doubts: Parameter[int] = 0
     """How often each client gets no reply."""
     keeps: Parameter[bool] = False
@@ -69,6 +72,10 @@ class Client(Server):
     """How often it came back after a crash: replies to what was asked before are discarded."""
     first: int = 0
     """During `on_told`: the create revision of the own key, if the server says that it was first; else 0."""
+
+    def objection(self, ids: tuple[int, ...]) -> str:
+        small = ((name, least) for name, least in self.least if getattr(self, name) < least)
+        return "; ".join(f"{name} is {least} or more, found {getattr(self, name)}" for name, least in small)
 
     def on_recover(self, io: Io) -> None:
         self.lives += 1

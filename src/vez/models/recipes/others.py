@@ -47,6 +47,7 @@ class EtcdSemaphore(EtcdLock):
     history = True
     guarantees = MANY_INSIDE
     acquire_recipe: ClassVar[Maker] = acquire_permit
+    least: ClassVar[tuple[tuple[str, int], ...]] = (*EtcdLock.least, ("limit", 1))
 
     limit: Parameter[int] = 1
 

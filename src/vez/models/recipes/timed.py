@@ -39,6 +39,13 @@ class EtcdLockTimed(Turns, Election):
     acquire_recipe: ClassVar[Maker] = acquire
     leave_recipe: ClassVar[Maker] = leave
 
+    least: ClassVar[tuple[tuple[str, int], ...]] = (
+        *Turns.least,
+        ("lease_seconds", 1),
+        ("margin", 0),
+        ("delay_ms", 0),
+        ("stay", 0),
+    )
     numbers = 8  # more than are under way at once, unless the server is paused
 
     lease_seconds: Parameter[int] = 6
@@ -52,6 +59,12 @@ class EtcdLockTimed(Turns, Election):
     proved: bool = False
     running: bool = False
     """True if the timer of the unanswered call still runs."""
+
+    def objection(self, ids: tuple[int, ...]) -> str:
+        if words := super().objection(ids):
+            return words
+        longer = self.margin > self.lease_seconds
+        return f"margin is at most lease_seconds={self.lease_seconds}, found {self.margin}" if longer else ""
 
     def longest_delay_ms(self) -> float:
         return self.delay_ms
