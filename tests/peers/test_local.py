@@ -287,3 +287,36 @@ def test_requests_that_come_as_the_last_client_closes_end_with_an_error() -> Non
             for future in asking:
                 with pytest.raises(EngineUnavailable, match="closed"):
                     future.result(PATIENCE)
+
+
+def test_a_closed_client_leaves_no_socket_behind() -> None:
+    with places() as made:
+        clients = [connect(made.url(one, "ricart-agrawala", **CALM)) for one in made.ids]
+        assert len(list(made.folder.iterdir())) == 3
+        with clients[0].lock("x", timeout=PATIENCE):
+            pass
+        for client in clients:
+            client.close()
+        assert list(made.folder.iterdir()) == []
+
+
+def test_a_closed_client_of_tasks_leaves_no_socket_behind() -> None:
+    async def take_part(url: str) -> int:
+        async with aio.connect(url) as client:
+            await client.inspect("x")
+            return len(list(made.folder.iterdir()))
+
+    with places() as made:
+        assert asyncio.run(take_part(made.url(1, "ricart-agrawala", **CALM))) == 1
+        assert list(made.folder.iterdir()) == []
+
+
+def test_the_socket_of_somebody_else_stays() -> None:
+    """One that found ours dead, and listens at the same place."""
+    with places() as made:
+        client = connect(made.url(1, "ricart-agrawala", **CALM))
+        (place,) = made.folder.iterdir()
+        (made.folder / "other").touch()
+        (made.folder / "other").rename(place)
+        client.close()
+        assert list(made.folder.iterdir()) == [place]

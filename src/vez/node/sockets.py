@@ -89,7 +89,8 @@ class Listener:
 
     def __init__(self, server: asyncio.Server, path: Path | None = None) -> None:
         self._server = server
-        self._path = path
+        self._path = path and path.absolute()
+        self._inode = path and path.lstat().st_ino
 
     @property
     def sockets(self) -> list[int]:
@@ -99,13 +100,12 @@ class Listener:
     def stop(self) -> None:
         """Accept nobody any more, and remove the file.
 
-        The file goes first: as long as the socket is open, no other node can have put its own in its place. The server
-        is closed in the next turn of the loop: asyncio cannot show a connection whose server is closed already, and
-        leaves one open that was accepted in this turn.
+        A file that somebody else has put in its place stays. The server is closed in the next turn of the loop: asyncio
+        cannot show a connection whose server is closed already, and leaves one open that was accepted in this turn.
         """
         path, self._path = self._path, None
-        if path is not None:
-            with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):
+            if path is not None and path.lstat().st_ino == self._inode:
                 path.unlink()
         loop = asyncio.get_running_loop()
         for descriptor in self.sockets:
