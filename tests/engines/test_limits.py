@@ -11,6 +11,16 @@ import pytest
 
 from vez.engines.file.bell import Bell, the_ringer
 
+FILL = """
+files = []
+try:
+    while True:
+        files.append(os.open("/dev/null", os.O_RDONLY))
+except OSError:
+    pass
+"""
+"""Lines of a program that takes all descriptors that are left."""
+
 
 def run(program: str) -> str:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
@@ -62,12 +72,7 @@ print(len(held) > 10, all(not grant.lost for grant in held))
 for grant in held:
     grant.release()
 client.lock("after").acquire().release()
-files = []
-try:
-    while True:
-        files.append(os.open("/dev/null", os.O_RDONLY))
-except OSError:
-    pass
+{FILL}
 def wait():
     try:
         client.lock("after").acquire(5)
@@ -84,19 +89,6 @@ grant.release()
     assert run(program) == "True True\nTrue True\nEngineUnavailable\n"
 
 
-def open_all_but(free: int) -> str:
-    """The part of a program that leaves so many descriptors."""
-    return f"""files = []
-try:
-    while True:
-        files.append(os.open("/dev/null", os.O_RDONLY))
-except OSError:
-    pass
-for _ in range({free}):
-    os.close(files.pop())
-"""
-
-
 @pytest.mark.parametrize("free", range(5))
 def test_a_wait_with_few_descriptors_left_ends_by_itself(home: Path, free: int) -> None:
     """With three left, the file that was just opened was closed to make room, and opened again, for ever."""
@@ -106,7 +98,10 @@ faulthandler.dump_traceback_later(30, exit=True)
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
 grant = vez.connect("file://{home}").lock("x").acquire()
 client = vez.connect("file://{home}")
-{open_all_but(free)}def wait():
+{FILL}
+for _ in range({free}):
+    os.close(files.pop())
+def wait():
     try:
         client.lock("x").acquire(0.2)
     except (vez.EngineUnavailable, vez.LockTimeout):
@@ -126,7 +121,10 @@ def test_a_client_that_cannot_open_enough_is_refused(home: Path, free: int) -> N
 import os, resource, vez, vez.engines.file.core, vez.engines.file.upgrade
 vez.EngineUnavailable, vez.connect("memory:").close()  # all that is imported late
 resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
-{open_all_but(free)}try:
+{FILL}
+for _ in range({free}):
+    os.close(files.pop())
+try:
     with vez.connect("file://{home}"):
         print("open")
 except vez.EngineUnavailable as error:
