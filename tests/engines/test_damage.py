@@ -112,3 +112,25 @@ def test_a_release_does_not_fail_on_a_damaged_number_of_slots(home: Path, client
         lock.acquire(0)
     (home / f"{kind}.x").unlink()
     lock.acquire(0).release()
+
+
+@pytest.mark.parametrize(("place", "content"), [
+    (layout.BROKEN_AT, word(1 << 61)), (layout.REVOKED_AT, word(1 << 61)), (layout.TAIL_AT, word(5000)[:4]),
+])  # fmt: skip
+@pytest.mark.parametrize("held", [True, False])
+def test_what_a_request_refuses_is_not_shown_as_free(
+    home: Path, client: vez.Client, held: bool, place: int, content: bytes
+) -> None:
+    """`vez status` said that the name is free, and `vez prune` removed the file."""
+    grant = client.lock("x").acquire()
+    if not held:
+        grant.release()
+    damage(home, "lock", place, content)
+    with vez.connect(f"file://{home}") as other:
+        for one in (client, other):
+            with pytest.raises(CorruptState):
+                one.inspect("x")
+            with ThreadPoolExecutor(1) as pool, pytest.raises(CorruptState):
+                pool.submit(one.lock("x").acquire, 1).result()
+            assert one.prune() == 0
+    assert (home / "lock.x").exists()

@@ -146,6 +146,23 @@ def test_damaged_files_stay(client: vez.Client, home: Path) -> None:
     assert (home / "lock.x").read_bytes() == b"something else"
 
 
+def test_a_copy_under_another_name_stays_and_is_named(client: vez.Client, home: Path) -> None:
+    token_of(client, "x")
+    for other in ("lock.y", "election.x"):
+        (home / other).write_bytes((home / "lock.x").read_bytes())
+    token_of(client, "z")
+    with (home / "lock.z").open("r+b") as file:
+        file.seek(layout.BROKEN_AT)
+        file.write(b"\xff" * 8)
+    done = vez_command("prune", "--url", client.url)
+    assert (done.returncode, done.stdout) == (65, "removed 1 idle name, 3 left\n")
+    assert [line.split()[1] for line in done.stderr.splitlines()] == [
+        str(home / name) for name in ("lock.y", "lock.z", "election.x")
+    ]
+    done = vez_command("prune", "--json", "--url", client.url)
+    assert (done.returncode, len(json.loads(done.stdout)["damaged"])) == (65, 3)
+
+
 def test_a_directory_prunes_itself(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pruning, "FILES_KEPT", 100)
     with vez.connect(f"file://{home}") as client, client.lock("held") as held:
@@ -217,7 +234,8 @@ def test_the_command(client: vez.Client, home: Path) -> None:
     with client.lock("held"):
         assert vez_command("prune", "a", "--url", url).stdout == "removed 1 idle name, 0 left\n"
         assert vez_command("prune", "--url", url).stdout == "removed 1 idle name, 1 left\n"
-        assert json.loads(vez_command("prune", "--json", "--url", url).stdout) == {"url": url, "removed": 0, "left": 1}
+        expected = {"url": url, "removed": 0, "left": 1, "damaged": []}
+        assert json.loads(vez_command("prune", "--json", "--url", url).stdout) == expected
 
 
 KILLED = """

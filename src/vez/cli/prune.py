@@ -10,7 +10,8 @@ import msgspec
 from vez.cli.engine import engine_url
 from vez.engines.base import Kind
 from vez.engines.urls import without_password
-from vez.turns.client import connect
+from vez.errors import CorruptState, VezError
+from vez.turns.client import Client, connect
 
 
 @click.command(short_help="Remove the files of names that nobody uses.")
@@ -21,15 +22,29 @@ def prune(prefix: str, url: str | None, as_json: bool) -> int:
     """Remove the files of all names that nobody holds, waits for or watches; with PREFIX, of those that begin with it.
 
     It is safe at any time. A name that is used again starts with a higher token than any that was issued before; only
-    its mean stay is forgotten. A directory also prunes itself when it has more than a thousand names.
+    its mean stay is forgotten. A directory also prunes itself when it has more than a thousand names. Damaged files are
+    left as they are and named, and the exit code is then 65.
     """
     with connect(engine_url(url)) as client:
         removed = client.prune(prefix)
-        left = sum(len(client.locks(prefix, kind)) for kind in get_args(Kind))
+        left = [(kind, name) for kind in get_args(Kind) for name in client.locks(prefix, kind)]
+        damaged = [told for kind, name in left if (told := _damage(client, kind, name))]
     if as_json:
-        click.echo(
-            msgspec.json.encode({"url": without_password(client.url), "removed": removed, "left": left}).decode()
-        )
+        value = {"url": without_password(client.url), "removed": removed, "left": len(left), "damaged": damaged}
+        click.echo(msgspec.json.encode(value).decode())
     else:
-        click.echo(f"removed {removed} idle {'name' if removed == 1 else 'names'}, {left} left")
-    return 0
+        click.echo(f"removed {removed} idle {'name' if removed == 1 else 'names'}, {len(left)} left")
+        for told in damaged:
+            click.echo(f"vez: {told}", err=True)
+    return CorruptState.exit_code if damaged else 0
+
+
+def _damage(client: Client, kind: Kind, name: str) -> str:
+    """What is wrong with the file of a name, which was therefore left; empty if nothing is."""
+    try:
+        client.inspect(name, kind)
+    except CorruptState as error:
+        return str(error)
+    except VezError:  # what cannot be looked at just now is in use, or not a file of a name
+        return ""
+    return ""

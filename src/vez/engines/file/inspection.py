@@ -17,19 +17,17 @@ from vez.engines.file.layout import (
     ALL,
     COUNTER,
     COUNTER_AT,
-    HEAD,
     HELD,
     LEAVING,
     LIMIT_AT,
     MEAN,
     MEAN_AT,
-    RANGE,
     REVOKED_AT,
     TAKEN_AT,
     WAITING,
     WAITS,
     identity_in,
-    read_durable,
+    in_order,
     verify,
 )
 from vez.engines.file.leadership import leader_now, leads
@@ -88,9 +86,8 @@ def _idle(engine: FileCore, name: str, kind: Kind) -> Inspection | None:
         page = verify(handle, kind, name, os.path.join(engine.path, entry))
     finally:
         handles.close_handle(handle)
-    _, upcoming, complement, broken, revoked, _, _ = HEAD.unpack_from(page, 0)
-    reserved = read_durable(page, entry)[0]
-    if upcoming ^ complement != ALL or not broken <= revoked <= upcoming in range(reserved - RANGE - 2, reserved + 1):
+    upcoming, complement = COUNTER.unpack_from(page, COUNTER_AT)
+    if upcoming ^ complement != ALL or not in_order(page, entry):
         return None  # nor does it judge words that may be wrong
     return Inspection(
         name=name,

@@ -192,6 +192,16 @@ def verify(descriptor: int, kind: str, name: str, where: str) -> bytes:
     return page
 
 
+def in_order(page: bytes, where: str) -> bool:
+    """True if a request would accept the words of a first page that nobody writes at this moment. A counter whose
+    writer died is accepted: it is repaired."""
+    _, upcoming, complement, broken, revoked, tail, capacity = HEAD.unpack_from(page, 0)
+    reserved, _ = read_durable(page, where)
+    if upcoming ^ complement == ALL and not revoked <= upcoming in range(reserved - RANGE - 2, reserved + 1):
+        return False
+    return bool(broken <= revoked and tail <= capacity)
+
+
 def damaged(where: str, what: str) -> CorruptState:
     """The error for a file that must not be used."""
     return CorruptState(

@@ -71,7 +71,7 @@ class LockTicket(Waiter, FileHolding):
             return False
         if tail:
             if tail > file.capacity:
-                raise damaged(file.where, f"the tail of its queue is slot {tail} of {file.capacity}")
+                raise file.wrong_tail(tail)
             if not file.map[TAKEN_AT + tail - 1]:
                 tail = 0
         if tail and wait is not None:

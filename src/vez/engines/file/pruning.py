@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, get_args
 from vez.engines import handles
 from vez.engines.base import Kind
 from vez.engines.file.byte_locks import HIGHEST, conflict
-from vez.engines.file.layout import MAGIC, SLOTS_AT, identity_in, read_durable
+from vez.engines.file.layout import SLOTS_AT, identity_in, in_order, read_durable, verify
+from vez.engines.file.mapped_file import file_name
 from vez.engines.file.mark import TEMPORARY, raising_mark, remove_leftover
 from vez.errors import CorruptState, EngineUnavailable, VezError
 
@@ -87,7 +88,7 @@ def _remove(engine: FileCore, entries: list[str], prefix: str = "") -> int:
 
 def _closed(engine: FileCore, entry: str, prefix: str, stack: contextlib.ExitStack) -> int | None:
     """Close the doorway of an idle name until the stack unwinds, and say which tickets it reserved. None if the name is
-    in use, or if its file is not one to touch: a damaged one is shown by `vez status`."""
+    in use, or if its file is not one to touch: damaged ones are shown by `vez prune` and `vez status`."""
     try:
         handle = handles.open_handle(entry, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK, directory=engine.directory)
     except OSError:
@@ -99,8 +100,10 @@ def _closed(engine: FileCore, entry: str, prefix: str, stack: contextlib.ExitSta
         flock(handle, LOCK_EX | LOCK_NB)
         if conflict(handle, 0, HIGHEST, F_WRLCK) is not None or not _leads_here(engine, entry, handle):
             return None
-        page = os.pread(handle, SLOTS_AT, 0)
-        if page[:8] != MAGIC or not identity_in(page).startswith(prefix):
+        name, kind = identity_in(os.pread(handle, SLOTS_AT, 0)), entry.partition(".")[0]
+        page = verify(handle, kind, name, entry)
+        # A copy under another name would raise the mark, and be gone before anybody has seen it.
+        if not name.startswith(prefix) or entry != file_name(kind, name) or not in_order(page, entry):
             return None
         return read_durable(page, entry)[0]
     except (OSError, CorruptState, struct.error):

@@ -44,6 +44,7 @@ from vez.engines.file.layout import (
     SLOT_BYTES,
     SLOTS_AT,
     TAIL,
+    TAIL_HALF,
     TAKEN_AT,
     boot_id,
     damaged,
@@ -94,10 +95,16 @@ class TicketFile(MappedFile):
         self.refuse_truncated(handle)
         if self.map[:8] != MAGIC:
             raise damaged(self.where, f"it begins with {self.map[:8]!r}, expected {MAGIC!r}")
+        broken, revoked = self.broken_below(), self.words[REVOKED_WORD]  # before the counter: all of them only grow
         upcoming, complement = COUNTER.unpack_from(self.map, COUNTER_AT)
         if upcoming ^ complement == ALL:  # else it is being written at this moment, or its writer died
             self._refuse_counter(upcoming)
+            if revoked > upcoming:
+                raise self._impossible(broken, revoked, upcoming)
+        tail = self.halves[TAIL_HALF]
         self.refresh(handle)
+        if tail > self.capacity:
+            raise self.wrong_tail(tail)
 
     def _refuse_counter(self, upcoming: int) -> None:
         """The counter lies in the range that was reserved last; one that does not was written by somebody else."""
@@ -232,6 +239,10 @@ class TicketFile(MappedFile):
     def _impossible(self, broken: int, revoked: int, upcoming: int) -> CorruptState:
         what = f"tickets below {broken} are void, holders below {revoked} were told, and the next ticket is {upcoming}"
         return damaged(self.where, what)
+
+    def wrong_tail(self, tail: int) -> CorruptState:
+        """The error for a tail of the queue that is not one of the slots."""
+        return damaged(self.where, f"the tail of its queue is slot {tail} of {self.capacity}")
 
     def limit(self) -> int:
         """The limit of a semaphore; 1 for a lock or an election."""
