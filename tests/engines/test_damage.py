@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import vez
+from tests.engines.conftest import Start
 from vez.engines.file import layout
 from vez.errors import CorruptState, LockTimeout
 from vez.testing import eventually
@@ -134,3 +135,14 @@ def test_what_a_request_refuses_is_not_shown_as_free(
                 pool.submit(one.lock("x").acquire, 1).result()
             assert one.prune() == 0
     assert (home / "lock.x").exists()
+
+
+def test_a_grace_that_nobody_can_have_asked_for_is_damage(home: Path, client: vez.Client, start: Start) -> None:
+    """`vez break` would have waited for up to 49 days."""
+    with client.lock("x") as grant:
+        damage(home, "lock", layout.SLOTS_AT + 60, struct.pack("<I", 3_600_001))
+        process = start("break", "x")
+        _, err = process.communicate(timeout=40)
+        assert (process.returncode, "grace" in err) == (65, True)
+        grant.check()
+        assert client.inspect("x").breaks == ()

@@ -16,6 +16,8 @@ MAX_LABEL = 48
 """Largest label in bytes. A label is how a holder or waiter is shown to others."""
 DEFAULT_GRACE_MS = 0
 """How long a forced release waits for the holder to release by itself; a holder that must end a child asks for more."""
+MAX_GRACE_MS = 3_600_000
+"""Longest grace that a holder may ask for."""
 
 
 class Request(msgspec.Struct, frozen=True):

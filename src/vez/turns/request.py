@@ -8,7 +8,7 @@ from enum import Enum
 from functools import lru_cache
 from typing import get_args
 
-from vez.engines.base import MAX_LABEL, Kind, Request
+from vez.engines.base import MAX_GRACE_MS, MAX_LABEL, Kind, Request
 from vez.engines.machine import host_name
 from vez.engines.names import check_name
 from vez.errors import Misuse
@@ -79,8 +79,8 @@ def check_lease(lease: float | None) -> int | None:
 
 
 def _grace(seconds: float) -> int:
-    if not 0 <= seconds <= 3600:
-        raise Misuse(f"a grace is a number of seconds from 0 to 3600, found {seconds!r}")
+    if not 0 <= seconds <= MAX_GRACE_MS / 1000:
+        raise Misuse(f"a grace is a number of seconds from 0 to {MAX_GRACE_MS // 1000}, found {seconds!r}")
     return int(seconds * 1000)
 
 

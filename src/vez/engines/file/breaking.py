@@ -17,10 +17,21 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from vez.engines import handles
-from vez.engines.base import Break, Kind
+from vez.engines.base import MAX_GRACE_MS, Break, Kind
 from vez.engines.file.byte_locks import alive
 from vez.engines.file.doorway import doorway
-from vez.engines.file.layout import BROKEN, BROKEN_AT, HELD, LEADER, LEADER_AT, OBSERVING, REVOKED_AT, WAITING, store
+from vez.engines.file.layout import (
+    BROKEN,
+    BROKEN_AT,
+    HELD,
+    LEADER,
+    LEADER_AT,
+    OBSERVING,
+    REVOKED_AT,
+    WAITING,
+    damaged,
+    store,
+)
 from vez.engines.file.leadership import depose, leads
 from vez.engines.file.mapped_file import Gone
 from vez.engines.file.mark import file_mode
@@ -79,6 +90,10 @@ def _revoke(
         holders = [s for s in living if leads(s, leader)] if kind == "election" else _entitled(living, file.limit())
         if not holders:
             return [], None
+        if (grace := max(slot.grace_ms for slot in holders)) > MAX_GRACE_MS:  # else we would wait for weeks
+            raise damaged(
+                file.where, f"a holder has a grace of {grace} ms, and at most {MAX_GRACE_MS} can be asked for"
+            )
         record = Break(
             name=file.name, kind=kind, tokens=_tokens(file, kind, holders), reason=reason, at=time.time(),
             by_pid=handles.pid, by_host=host_name(),
