@@ -243,6 +243,16 @@ def test_a_dead_leader_is_no_leader() -> None:
         Elected(1_000, 1, 1), Elected(2_000, 1, 3), Elected(2_000, 3, 3), Crashed(5_000, 3), role="election"
     )
     assert word("termination", deposed)[0] is Status.BROKEN  # process 1 has led, but it names a dead leader
+    resigned = trace(Elected(1_000, 1, 1), Elected(2_000, 1, None), role="election")
+    assert word("termination", resigned) == (
+        Status.HOLDS_IN_RUNS,
+        "process 1 led from 1 to 2 ms, stepped down and is alive",
+    )
+    changed = trace(Elected(1_000, 2, 2), Elected(2_000, 2, 3), Crashed(3_000, 3), role="election")
+    assert word("termination", changed) == (
+        Status.BROKEN,
+        "nobody led after process 2, which stepped down at 2 ms, to the end at 3 ms",
+    )
     cut = trace(*agreed, Crashed(5_000, 3), role="election", end="time")
     assert word("termination", cut)[0] is word("agreement", cut)[0] is Status.UNDECIDED
 

@@ -48,11 +48,16 @@ def _across_hosts(history: History, reigns: list[Reign]) -> Verdict | None:
 
 
 def termination(history: History) -> Verdict:
-    """Somebody becomes leader, and another process does when the leader has died."""
+    """Somebody becomes leader, and another process does when the leader has died. A process that led and stepped down
+    counts as long as it lives and nobody names a dead leader."""
     reigns = sorted(history.reigns, key=lambda reign: reign.start_index)
     if _has_live_leader(history):
-        reign = next(iter([one for one in reigns if not one.ended_by] or _of_the_living(history, reigns)))
-        return holds(Property.TERMINATION, said("leads_from", leader=reign.leader, since=reign.start))
+        for reign in reigns:
+            if not reign.ended_by:
+                return holds(Property.TERMINATION, said("leads_from", leader=reign.leader, since=reign.start))
+        reign = _of_the_living(history, reigns)[-1]
+        words = said("led_from_to", leader=reign.leader, since=reign.start, until=reign.end)
+        return holds(Property.TERMINATION, words)
     if not history.live:
         return undecided(Property.TERMINATION, said("nobody_alive"))
     if not _able(history):
@@ -62,7 +67,8 @@ def termination(history: History) -> Verdict:
     since, words = 0, said("nobody_ever_led", end=history.end)
     if reigns:
         last = max(reigns, key=lambda reign: reign.end_index)
-        since, words = last.end, said("nobody_led_after", leader=last.leader, died=last.end, end=history.end)
+        name = "nobody_led_after" if last.ended_by == "crash" else "nobody_led_since"
+        since, words = last.end, said(name, leader=last.leader, at=last.end, end=history.end)
     return broken(
         Property.TERMINATION,
         words,

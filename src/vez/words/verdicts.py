@@ -135,6 +135,10 @@ VERDICTS: dict[str, tuple[str, str]] = {
         "os processos {one} e {other} foram ambos líderes do mandato {term}, em {first:ms} e {second:ms} ms",
     ),
     "leads_from": ("process {leader} leads from {since:ms} ms", "o processo {leader} lidera desde {since:ms} ms"),
+    "led_from_to": (
+        "process {leader} led from {since:ms} to {until:ms} ms, stepped down and is alive",
+        "o processo {leader} liderou de {since:ms} a {until:ms} ms, deixou o cargo e está vivo",
+    ),
     "nobody_alive": ("nobody is left alive", "ninguém está vivo"),
     "nobody_able_alive": ("nobody who may lead is alive", "ninguém que possa liderar está vivo"),
     "nobody_led_yet": (
@@ -146,8 +150,12 @@ VERDICTS: dict[str, tuple[str, str]] = {
         "ninguém liderou do começo até o fim, em {end:ms} ms",
     ),
     "nobody_led_after": (
-        "nobody led after process {leader}, which died at {died:ms} ms, to the end at {end:ms} ms",
-        "ninguém liderou depois do processo {leader}, que morreu em {died:ms} ms, até o fim, em {end:ms} ms",
+        "nobody led after process {leader}, which died at {at:ms} ms, to the end at {end:ms} ms",
+        "ninguém liderou depois do processo {leader}, que morreu em {at:ms} ms, até o fim, em {end:ms} ms",
+    ),
+    "nobody_led_since": (
+        "nobody led after process {leader}, which stepped down at {at:ms} ms, to the end at {end:ms} ms",
+        "ninguém liderou depois do processo {leader}, que deixou o cargo em {at:ms} ms, até o fim, em {end:ms} ms",
     ),
     "all_name": ("all {count} live processes name {leader}", "todos os {count} processos vivos nomeiam {leader}"),
     "cut_before_settled": (
