@@ -183,6 +183,50 @@ def test_a_handler_that_reads_more_than_its_state_is_named(algorithm: type[Mutex
         check(Configuration(Scenario(algorithm=algorithm.name, n=2), algorithm), (property,))
 
 
+class Numbered(Message):
+    """A number that may be a truth value."""
+
+    value: int | bool | tuple[int | bool, ...] = 0
+
+
+class Flipping(Mutex):
+    """What it sends and keeps is 1 in its first calls and True later, which are equal."""
+
+    name = "flipping"
+    kept: tuple[int | bool, ...] = ()
+
+    def on_want(self, io: Io) -> None:
+        global _calls
+        _calls += 1
+        io.broadcast(Numbered(True if _calls > 3 else 1))
+
+    def on_numbered(self, message: Numbered, sender: int, io: Io) -> None:
+        pass
+
+    def on_done(self, io: Io) -> None:
+        pass
+
+
+class FlippingInside(Flipping):
+    """The same in a tuple: of a message, and of a field."""
+
+    name = "flipping-inside"
+
+    def on_want(self, io: Io) -> None:
+        global _calls
+        _calls += 1
+        self.kept = (True if _calls > 3 else 1,)
+        io.broadcast(Numbered(self.kept))
+
+
+@pytest.mark.parametrize("algorithm", [Flipping, FlippingInside])
+def test_a_handler_that_changes_only_the_type_of_a_value_is_named(algorithm: type[Mutex]) -> None:
+    global _calls
+    _calls = 0
+    with pytest.raises(NotDeterministic, match=f"{algorithm.__name__}.on_want of process"):
+        check(Configuration(Scenario(algorithm=algorithm.name, n=2), algorithm), ("exclusion",))
+
+
 def test_nothing_is_claimed_of_an_end_that_never_comes() -> None:
     def stuck() -> Generator[Operation, Any, None]:
         yield acquire("lock")

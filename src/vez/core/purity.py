@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
+from math import copysign
 from operator import is_not
 from typing import Any, NamedTuple, TypeVar
 
@@ -116,9 +117,9 @@ class Purity:
         turned: dict[int, Any] = {}
         for call, effects, fields in calls:
             again, after = self._repeat(_turned(call, turned))
-            same = again == effects or (not self._in_order and _by_receiver(again) == _by_receiver(effects))
-            if not same or not _alike(after, fields):
-                raise _difference(call, (effects, fields), (again, after))
+            same = alike(again, effects) or (not self._in_order and alike(_by_receiver(again), _by_receiver(effects)))
+            if not same or not alike(after, fields):
+                raise _difference(call, (effects, fields), (again, after), same)
 
 
 def _refuse_assigned_parameters(call: Call, kind: type[Process], fields: Fields) -> None:
@@ -179,15 +180,27 @@ _PLAIN = {int, bool, str, float, bytes, type(None)}
 """Types whose values contain no set."""
 
 
-def _alike(after: Fields, fields: Fields) -> bool:
-    """Equal, and of the same types."""
-    if after != fields:
-        return False
-    kinds = list(map(type, after))
-    return kinds == list(map(type, fields)) or [_BASE.get(kind, kind) for kind in kinds] == list(map(type, fields))
+def alike(one: Any, other: Any) -> bool:
+    """Equal, and of the same types all the way down: 1 == True, but a handler can tell them apart."""
+    return bool(one == other) and _kinds(one) == _kinds(other)
 
 
-_BASE: dict[type, type] = {Backwards: frozenset}
+def _kinds(value: Any) -> Any:
+    """The types inside a value. A set that is iterated backwards counts as a set."""
+    kind = type(value)
+    if kind is float:
+        return kind if value else (kind, copysign(1.0, value))
+    if kind in _PLAIN:
+        return kind
+    if isinstance(value, frozenset):
+        return frozenset([(part, _kinds(part)) for part in value])
+    if isinstance(value, (tuple, list)):
+        return (kind, tuple(map(_kinds, value)))
+    if isinstance(value, dict):
+        return {key: _kinds(part) for key, part in value.items()}
+    if isinstance(value, msgspec.Struct):
+        return (kind, tuple(map(_kinds, msgspec.structs.astuple(value))))
+    return kind
 
 
 def _by_receiver(effects: list[Effect]) -> tuple[dict[int, list[Message]], list[Effect]]:
@@ -202,9 +215,9 @@ def _by_receiver(effects: list[Effect]) -> tuple[dict[int, list[Message]], list[
     return sent, rest
 
 
-def _difference(call: Call, one: tuple[Any, ...], other: tuple[Any, ...]) -> NotDeterministic:
+def _difference(call: Call, one: tuple[Any, ...], other: tuple[Any, ...], same_effects: bool) -> NotDeterministic:
     what = f"did {one[0]} and then {other[0]}"
-    if one[0] == other[0] or one[1] != other[1]:
+    if same_effects or one[1] != other[1]:
         what = f"left {one[1]} and then {other[1]}"
     hint = "use io.choose for chance and io.set_timer for time; sort sets before emitting; keep state in fields"
     if repr(one) == repr(other):

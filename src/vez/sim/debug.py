@@ -15,7 +15,7 @@ import msgspec
 from vez.core import guards
 from vez.core.effects import Choose, Effect, Send, call_words, perform
 from vez.core.identity import ForeignValue, field_of, shape, shapes
-from vez.core.purity import Call, Purity
+from vez.core.purity import Call, Purity, alike
 from vez.core.recorder import Recorder, Site
 from vez.errors import MutableField, NotDeterministic, article
 from vez.sim.choices import Choices
@@ -62,7 +62,7 @@ def run_twice(node: Node, choices: Choices, handler: Callable[..., None], argume
     second = Recorder(site, lambda count: min(next(chosen, 0), count - 1))
     handler(second_process, *arguments, second)
     where = f"{type(node.process).__name__}.{handler.__name__}"
-    if first.effects != second.effects:
+    if not alike(first.effects, second.effects):
         ours, theirs = _first_difference(first.effects, second.effects)
         raise NotDeterministic(
             f"{where} did {ours} and then, in the same state with the same event, {theirs}",
@@ -70,7 +70,7 @@ def run_twice(node: Node, choices: Choices, handler: Callable[..., None], argume
         )
     before, after = msgspec.structs.asdict(first_process), msgspec.structs.asdict(second_process)
     for field, value in before.items():
-        if value != after[field]:
+        if not alike(value, after[field]):
             raise NotDeterministic(
                 f"{where} left {field} at {value!r} and then, in the same state, at {after[field]!r}",
                 hint="a handler may depend on its fields, its event and io.choose only",
@@ -118,7 +118,7 @@ def _site(node: Node) -> Site:
 
 def _first_difference(one: list[Effect], other: list[Effect]) -> tuple[str, str]:
     length = min(len(one), len(other))
-    index = next((index for index in range(length) if one[index] != other[index]), length)
+    index = next((index for index in range(length) if not alike(one[index], other[index])), length)
     return _words(one, index), _words(other, index)
 
 
