@@ -85,6 +85,7 @@ MISTAKES: list[tuple[Callable[[Io], object], str]] = [
     (lambda io: io.send(3, Vote()), "process 2 sent a Vote to 3, to which it has no channel"),
     (lambda io: io.set_timer("tick", 1), "set a timer 'tick' and has no on_timer_tick"),
     (lambda io: io.set_timer("wait", -1), "set timer 'wait' to -1 ms, in the past"),
+    (lambda io: io.set_timer("wait", "4"), "set timer 'wait' to '4', expected a number of milliseconds"),  # type: ignore[arg-type]
     (lambda io: io.choose(()), "chose among no options"),
     (lambda io: io.elected(9), "process 2 called io.elected(9, 0)"),
     (lambda io: io.elected(1, "x"), "process 2 called io.elected(1, 'x')"),  # type: ignore[arg-type]

@@ -85,7 +85,7 @@ MAX_MEMORY_MB = 4096
     type=click.IntRange(0),
     metavar="N",
     default=0,
-    help="Largest number of pauses of a process, where bounds on time are kept.",
+    help="Largest number of pauses of a process, where bounds on time are kept; with heartbeats add --capacity.",
 )
 @click.option(
     "--drift",

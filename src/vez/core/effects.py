@@ -113,6 +113,8 @@ def check_send(topology: Topology, sender: int, to: object, message: object) -> 
 
 def check_delay(algorithm: str, name: str, after_ms: float) -> None:
     """Refuse a timer that lies in the past, is not a number or is too long."""
+    if not isinstance(after_ms, (int, float)):
+        raise ProtocolBug(f"{algorithm} set timer {name!r} to {after_ms!r}, expected a number of milliseconds")
     if not 0 <= after_ms <= MAX_TIMER_MS:
         reason = "in the past" if after_ms < 0 else f"expected 0 to {MAX_TIMER_MS:g}"
         raise ProtocolBug(f"{algorithm} set timer {name!r} to {after_ms} ms, {reason}")
