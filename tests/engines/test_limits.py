@@ -201,3 +201,31 @@ print(estimate is None or estimate < 60, estimate)
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert done.stdout.startswith("True"), done.stdout + done.stderr
+
+
+def test_a_search_for_cycles_without_descriptors_names_the_limit(home: Path) -> None:
+    """It said that a file should be removed which all processes search with."""
+    program = f"""
+import os, resource, threading, vez
+client = vez.connect("file://{home}")
+held, over = threading.Event(), threading.Event()
+def other():
+    with client.lock("y"):
+        held.set()
+        over.wait()
+threading.Thread(target=other).start()
+held.wait()
+try:
+    client.lock("y").acquire(0.2)  # this thread can wait from now on
+except vez.LockTimeout:
+    pass
+grant = client.lock("x").acquire()
+resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+{FILL}
+try:
+    client.lock("y").acquire(5)
+except vez.EngineUnavailable as error:
+    print("raise the limit of open files" in str(error))
+over.set()
+"""
+    assert run(program) == "True\n"

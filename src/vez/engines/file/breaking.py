@@ -186,7 +186,8 @@ def _read(engine: FileCore, name: str) -> list[Break]:
         return []
     except OSError as error:
         raise EngineUnavailable(
-            f"cannot read {engine.path / name}: {error.strerror}", hint="remove what is in its place"
+            f"cannot read {engine.path / name}: {error.strerror}",
+            hint=handles.hint_for(error) or "remove what is in its place",
         ) from error
     try:
         _refuse_irregular(handle)

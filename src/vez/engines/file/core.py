@@ -20,7 +20,7 @@ from vez.engines.file import TRAITS, breaking, inspection, pruning
 from vez.engines.file.bell import the_ringer
 from vez.engines.file.candidates import Candidate
 from vez.engines.file.directory import open_directory
-from vez.engines.file.doorway import enter
+from vez.engines.file.doorway import PATIENCE, enter
 from vez.engines.file.ears import LoopEar
 from vez.engines.file.graph import Graph
 from vez.engines.file.holding import FileHolding
@@ -226,7 +226,9 @@ class FileCore(LocalCore):
         return self.enlist(request, owner, 0, self.loop_ear(), wait=wait)
 
     def watch_election(self, request: Request, patience: float | None) -> Observer:
-        """Enlist an observer: rung at each change, elects when a leader has died, never stands."""
+        """Enlist an observer: rung at each change, elects when a leader has died, never stands. However short it looks,
+        it waits at the doorway as long as everybody does: on a busy machine nobody need be stopped there."""
+        patience = None if patience is None else max(patience, PATIENCE)
         try:
             return self._watch(request, patience, None)
         except BlockingIOError:

@@ -82,7 +82,8 @@ class Graph:
             return handle
         except OSError as error:
             where = self.engine.path / _LOCK
-            raise EngineUnavailable(f"cannot open {where}: {error.strerror}", hint="remove it") from error
+            hint = handles.hint_for(error) or "remove it"
+            raise EngineUnavailable(f"cannot open {where}: {error.strerror}", hint=hint) from error
 
     def holders(self, target: Target, here: list[Claim], mine: set[int]) -> Holders:
         """Who holds a name of this directory, and for what each waits."""
