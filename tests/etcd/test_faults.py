@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
 import time
 from collections.abc import Iterator
@@ -154,6 +155,21 @@ def test_a_lease_that_is_revoked_behind_our_back(own_etcd: EtcdServer, kind: typ
     holder.close()
     waiter.close()
     nothing_left(own_etcd)
+
+
+def test_closing_waits_for_the_end_of_a_session_that_was_lost(own_etcd: EtcdServer, route: Route) -> None:
+    """Its renewal revokes what may be left; the answer is late, and the task was left to a loop that ends."""
+
+    async def left() -> list[str]:
+        client = vez.aio.connect(f"etcd://127.0.0.1:{port_of(route)}?lease=60")
+        grant = await client.lock("x").acquire(PATIENCE)
+        route.delay(0.3, "back")
+        await asyncio.to_thread(own_etcd.ctl, "lease", "revoke", lease_of(own_etcd, grant.token))
+        await grant.wait_lost(PATIENCE)
+        await client.close()
+        return [task.get_name() for task in asyncio.all_tasks() if task.get_name().startswith("vez")]
+
+    assert asyncio.run(left()) == []
 
 
 @pytest.mark.parametrize("kind", [SyncActor, AsyncActor])

@@ -15,10 +15,8 @@ from vez.errors import Misuse
 @pytest.fixture
 def loops() -> Iterator[list[asyncio.AbstractEventLoop]]:
     """Two event loops, of which neither is closed."""
-    made = [asyncio.new_event_loop() for _ in range(2)]
-    yield made
-    for loop in made:
-        loop.close()
+    with asyncio.Runner() as first, asyncio.Runner() as second:
+        yield [first.get_loop(), second.get_loop()]
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,10 @@ class TaskSessions:
             except Exception as error:
                 session.end(f"{NOT_CLEANED}: {error}")
 
-        task = asyncio.get_running_loop().create_task(work(), name="vez clean-up")
+        self._watch(asyncio.get_running_loop().create_task(work(), name="vez clean-up"))
+
+    def _watch(self, task: asyncio.Task[None]) -> None:
+        """`close` waits for it: a renewal may be revoking a session that was lost."""
         self._jobs.add(task)
         task.add_done_callback(self._jobs.discard)
 
@@ -93,7 +96,7 @@ class TaskSessions:
         for session in sessions:
             if session.guard is not None:
                 session.guard.stop("closed")
-        if tasks := [session.task for session in sessions] + list(self._jobs):
+        if tasks := list(self._jobs):
             await asyncio.wait(tasks, timeout=CLOSE_SECONDS)
 
     def forget(self) -> None:
@@ -126,6 +129,7 @@ class TaskSessions:
         user.session, user.use = session, session.use(key, user)
         self._sessions.append(session)
         session.task = asyncio.get_running_loop().create_task(self._renew(session), name="vez renewal")
+        self._watch(session.task)
         return session
 
     async def _renew(self, session: TaskSession) -> None:

@@ -104,7 +104,7 @@ class ThreadSessions:
             if session.guard is not None:
                 session.guard.stop("closed")
         end = time.monotonic() + CLOSE_SECONDS
-        for job in [session.renewal for session in sessions] + list(self._jobs):
+        for job in list(self._jobs):
             job.wait(max(0.0, end - time.monotonic()))
 
     def forget(self) -> None:
@@ -135,6 +135,7 @@ class ThreadSessions:
                 if self.closed:
                     raise Over("closed")
                 self._sessions.append(session)
+                self._jobs.add(session.renewal)  # `close` waits for it: it may be revoking a session that was lost
                 session.renewal.start()
         except BaseException:
             session.end("it was not opened")
@@ -159,6 +160,7 @@ class ThreadSessions:
         with contextlib.suppress(Exception):
             end = ThreadGuard(self._pump.clock() + session.seconds, patience=session.seconds)
             self._pump.run(self._book.close_session(session.value), end)
+        self._jobs.discard(session.renewal)
 
     def _still_wanted(self, session: ThreadSession) -> None:
         """Raise `Over` if it was lost meanwhile, or nobody uses it any more."""
