@@ -1,7 +1,7 @@
 # make demo   a tour in the terminal      make test    everything, as CI runs it
 # make check  lint, types, architecture   make bench   speed and memory, as ratios in one run
 # make hooks  run the checks on each commit
-# make test-long  the tests that take more than ten seconds each: large state spaces, the longest pages, the sdist
+# make test-long  the tests that take many seconds each: large state spaces, the longest pages, the sdist
 # make coverage  how much of the package the quicker tests run, with a floor
 # make test-pythons  the quick tests on every other Python that is found
 # make crosscheck  thousands of random protocols: the checker beside a naive explorer (COUNT FIRST CROSSCHECK_SECONDS)

@@ -76,7 +76,11 @@ def steps_of(trace: Trace) -> int:
     return sum(isinstance(event, STEPS) for event in trace)
 
 
-@pytest.mark.parametrize("name", list(ZOO))
+LONG = {"any-release", "cake-and-eat-it", "forgotten-vote", "half-way", "untold"}
+"""The smallest runs of these are looked for among many."""
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.long] * (name in LONG)) for name in ZOO])
 def test_the_checker_catches_it_by_a_run_no_longer(name: str) -> None:
     shown = shown_run(name)
     broken = str(shown.specimen.breaks)

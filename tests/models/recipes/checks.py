@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from vez.check import Budget, Configuration, Limits, Report, check
 from vez.core.process import Process
 from vez.models.recipes import find_recipe
@@ -23,3 +25,12 @@ def configuration(recipe: type[Process], n: int = 3, *, requests: int = 1, **opt
 def checked(name: str, n: int = 3, *, properties: tuple[str, ...] = (), first: bool = False, **options: Any) -> Report:
     asked = configuration(find_recipe(name), n, **options)
     return check(asked, properties, limits=Limits(4_000_000), first=first, no_return=False)
+
+
+LONG = 90_000
+"""Worlds with more states than this take several seconds each: they are for `make test-long`."""
+
+
+def marks(states: int) -> tuple[pytest.MarkDecorator, ...]:
+    """The marks of a world with so many states."""
+    return (pytest.mark.long,) if states > LONG else ()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.models.recipes.checks import checked
+from tests.models.recipes.checks import checked, marks
 from tests.models.recipes.test_other_recipes import words
 from vez.models.recipes import find_recipe
 from vez.models.recipes.breaking import record
@@ -43,7 +43,9 @@ WORLDS: list[tuple[str, dict[str, Any], int]] = [
 ]
 
 
-@pytest.mark.parametrize(("recipe", "options", "states"), WORLDS, ids=words)
+@pytest.mark.parametrize(
+    ("recipe", "options", "states"), [pytest.param(*world, marks=marks(world[-1])) for world in WORLDS], ids=words
+)
 def test_all_promises_hold_in_every_state(recipe: str, options: dict[str, Any], states: int) -> None:
     name = f"recipe:etcd-{recipe}"
     report = checked(name, properties=tuple(map(str, find_recipe(name).guarantees)), **options)

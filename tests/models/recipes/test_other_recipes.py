@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.models.recipes.checks import checked
+from tests.models.recipes.checks import checked, marks
 from vez.models.recipes import find_recipe
 from vez.properties.verdict import Status
 
@@ -38,7 +38,9 @@ def words(value: object) -> str:
     return " ".join(f"{name}={value}" for name, value in value.items()) if isinstance(value, dict) else str(value)
 
 
-@pytest.mark.parametrize(("recipe", "options", "states"), WORLDS, ids=words)
+@pytest.mark.parametrize(
+    ("recipe", "options", "states"), [pytest.param(*world, marks=marks(world[-1])) for world in WORLDS], ids=words
+)
 def test_all_promises_hold_in_every_state(recipe: str, options: dict[str, Any], states: int) -> None:
     name = f"recipe:etcd-{recipe}"
     report = checked(name, **options)
