@@ -246,8 +246,10 @@ def test_a_dead_leader_is_no_leader() -> None:
     resigned = trace(Elected(1_000, 1, 1), Elected(2_000, 1, None), role="election")
     assert word("termination", resigned) == (
         Status.HOLDS_IN_RUNS,
-        "process 1 led from 1 to 2 ms, stepped down and is alive",
+        "process 1 led from 1 to 2 ms and is alive",
     )
+    back = trace(Elected(1_000, 1, 1), Crashed(2_000, 1), Recovered(3_000, 1), role="election")
+    assert word("termination", back) == (Status.HOLDS_IN_RUNS, "process 1 led from 1 to 2 ms and is alive")
     changed = trace(Elected(1_000, 2, 2), Elected(2_000, 2, 3), Crashed(3_000, 3), role="election")
     assert word("termination", changed) == (
         Status.BROKEN,

@@ -136,8 +136,8 @@ VERDICTS: dict[str, tuple[str, str]] = {
     ),
     "leads_from": ("process {leader} leads from {since:ms} ms", "o processo {leader} lidera desde {since:ms} ms"),
     "led_from_to": (
-        "process {leader} led from {since:ms} to {until:ms} ms, stepped down and is alive",
-        "o processo {leader} liderou de {since:ms} a {until:ms} ms, deixou o cargo e está vivo",
+        "process {leader} led from {since:ms} to {until:ms} ms and is alive",
+        "o processo {leader} liderou de {since:ms} a {until:ms} ms e está vivo",
     ),
     "nobody_alive": ("nobody is left alive", "ninguém está vivo"),
     "nobody_able_alive": ("nobody who may lead is alive", "ninguém que possa liderar está vivo"),
