@@ -1,14 +1,17 @@
 """Locks on etcd: vez beside aetcd's lock, on one server, in one run.
 
-The server is on the last core and syncs to the disk as it does by default; clients are placed as in `engine.py`.
-vez gives a fencing token, the order of arrival and a told loss; aetcd's lock gives none of them, and makes a lease for
-each attempt.
+The server is on the last core and syncs to the disk as it does by default. One client alone is on the first core; many
+are pinned to all cores by turns, so that some take time from the server, and once more to the other cores only, as if
+the server had a machine of its own. Rounds take turns, and ratios are of one round: the machine itself is faster in
+some rounds than in others. vez gives a fencing token, the order of arrival and a told loss; aetcd's lock gives none of
+them, and makes a lease for each attempt.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import statistics
 import sys
 import tempfile
 import time
@@ -35,22 +38,31 @@ def alone(where: dict[str, str]) -> None:
         print(f"  {kind:44} {best[kind]:17,.0f} {best[kind] / best['aetcd Lock']:10.2f}")
 
 
-def contended(server: EtcdServer, where: dict[str, str], count: int, cores: list[int]) -> None:
+def contended(server: EtcdServer, where: dict[str, str], count: int, cores: list[int], placed: str) -> None:
     """Hand-overs between processes, and the leases that are there when all of them have ended."""
-    print(f"contended, {count} processes, pinned by turns    hand-overs/s   least / most   leases left   of aetcd Lock")
-    found = {}
-    for kind in KINDS:
-        before = leases(server)
-        found[kind] = (engine.hand_overs(kind, where, count, cores), leases(server) - before)
-    theirs = found["aetcd Lock"][0].hand_overs or float("nan")
-    for kind, (one, left) in found.items():
-        fairness, ratio = f"{one.least} / {one.most}", one.hand_overs / theirs
-        print(f"  {kind:40} {one.hand_overs:14,.0f} {fairness:>14} {left:13} {ratio:15.2f}", flush=True)
+    title = f"contended, {count} processes on {placed}"
+    print(f"{title:42} hand-overs/s   least / most   leases left   of aetcd Lock")
+    found: dict[str, list[engine.Contended]] = {kind: [] for kind in KINDS}
+    left = dict.fromkeys(KINDS, 0)
+    for _ in range(ROUNDS):
+        for kind in KINDS:
+            before = leases(server)
+            found[kind].append(engine.hand_overs(kind, where, count, cores))
+            left[kind] += len(leases(server) - before)
+    for kind, rounds in found.items():
+        rate = statistics.median(one.hand_overs for one in rounds)
+        served = f"{min(one.least for one in rounds)} / {max(one.most for one in rounds)}"
+        ratios = sorted(
+            one.hand_overs / (other.hand_overs or float("nan"))
+            for one, other in zip(rounds, found["aetcd Lock"], strict=True)
+        )
+        ratio = f"{statistics.median(ratios):.2f} ({ratios[0]:.2f}–{ratios[-1]:.2f})"
+        print(f"  {kind:40} {rate:14,.0f} {served:>14} {left[kind]:13} {ratio:>15}", flush=True)
 
 
-def leases(server: EtcdServer) -> int:
-    """How many leases there are on the server."""
-    return int(server.ctl("lease", "list").split()[1])
+def leases(server: EtcdServer) -> set[str]:
+    """The leases that are on the server."""
+    return set(server.ctl("lease", "list").splitlines()[1:])
 
 
 def waiting(port: str, count: int, answer: Connection) -> None:
@@ -86,7 +98,9 @@ def main() -> None:
             print(f"{len(cores)} cores; the server on core {cores[-1]}")
             alone(where)
             for count in (8, 32):
-                contended(server, where, count, cores)
+                contended(server, where, count, cores, "all cores")
+                if len(cores) > 1:
+                    contended(server, where, count, cores[:-1], "other cores")
             engine.takeover([MINE], where, 2)
             engine.takeover(["aetcd Lock"], where, 1)
             print("waiting tasks of one client      ms to queue   ms to be served, each")

@@ -188,7 +188,7 @@ def test_a_line_that_no_watch_sends_ends_the_watch(line: bytes) -> None:
     exchange.feed(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\n\r\n" % (len(line) + 1, line))
     watching = Watching(Router(parse("etcd://host")), exchange, Watch("x/1", 5))
     with pytest.raises(WatchEnded):
-        watching.read()
+        watching.read(0.0)
 
 
 def test_values_of_others_that_are_nested_deeply(etcd: EtcdServer, url: str) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import random
+from itertools import pairwise
+
+import h11
 import pytest
 
 from vez.engines.etcd.http import Exchange, NotHttp
@@ -75,3 +79,96 @@ def test_a_reply_that_is_cut_off_is_not_taken_for_a_whole_one(length: int) -> No
     assert not exchange.ended
     with pytest.raises(NotHttp, match="closed the connection"):
         exchange.feed(b"")
+
+
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+UNUSUAL = [
+    b"0\r\n\r\n",
+    b"0\r\nTrailer: x\r\n\r\n",
+    b"3;name=value\r\nabc\r\n",
+    b"003\r\nabc\r\n",
+    b"10000\r\n" + b"x" * 0x10000 + b"\r\n",
+    b"2\r\nabc\r\n",
+    b"3\nabc\n",
+    b"-1\r\n",
+    b"zz\r\n",
+    b"\r\n",
+    b"3 \r\nabc\r\n",
+    b"ffffffffffffffffffff\r\n",
+]
+
+
+def by_h11(reply: bytes) -> tuple[str, bytes]:
+    """What h11 alone makes of a reply, and the body."""
+    machine = h11.Connection(h11.CLIENT)
+    machine.send(h11.Request(method="POST", target="/", headers=[("Host", "h"), ("Content-Length", "0")]))
+    machine.send(h11.EndOfMessage())
+    machine.receive_data(reply)
+    body = b""
+    try:
+        while True:
+            event = machine.next_event()
+            if isinstance(event, h11.Data):
+                body += bytes(event.data)
+            elif isinstance(event, h11.EndOfMessage):
+                return "ended", body
+            elif event is h11.NEED_DATA:
+                return "more", body
+    except h11.RemoteProtocolError:
+        return "not HTTP", body
+
+
+def by_us(reply: bytes, cuts: list[int]) -> tuple[str, bytes]:
+    exchange = Exchange()
+    exchange.request("h:1", "/", b"")
+    try:
+        for start, end in pairwise([0, *cuts, len(reply)]):
+            if exchange.ended:
+                break
+            if start < end:
+                exchange.feed(reply[start:end])
+    except NotHttp:
+        return "not HTTP", exchange.body()
+    return ("ended" if exchange.ended else "more"), exchange.body()
+
+
+def compare(chance: random.Random) -> None:
+    chunks = [
+        f"{size:x}\r\n".encode() + chance.randbytes(size) + b"\r\n"
+        for size in (chance.choice([1, 2, 15, 16, 300]) for _ in range(chance.randrange(5)))
+    ]
+    if chance.random() < 0.7:
+        chunks.insert(chance.randrange(len(chunks) + 1), chance.choice(UNUSUAL))
+    reply = HEAD + b"".join(chunks)
+    if chance.random() < 0.3:
+        reply = reply[: chance.randrange(len(HEAD), len(reply) + 1)]
+    expected, body = by_h11(reply)
+    for count in (0, 1, 3, 20):
+        cuts = sorted(chance.randrange(len(reply)) for _ in range(count))
+        found, ours = by_us(reply, cuts)
+        assert found == expected, (reply[:200], cuts)
+        if expected == "ended":
+            assert ours == body
+        else:  # h11 hands out the part of a chunk that has come, and we may wait for the rest of it
+            assert body.startswith(ours)
+
+
+@pytest.mark.parametrize("seed", range(0, 400, 20))
+def test_chunks_are_what_h11_says_they_are(seed: int) -> None:
+    """Ordinary chunks, then perhaps something unusual or wrong, in random cuts."""
+    for one in range(seed, seed + 20):
+        compare(random.Random(one))
+
+
+def test_chunks_without_end_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vez.engines.etcd.http.LARGEST", 1000)
+    exchange = Exchange()
+    exchange.request("h:1", "/", b"")
+    exchange.feed(HEAD)
+
+    def feed() -> None:
+        for _ in range(20):
+            exchange.feed(b"64\r\n" + b"x" * 100 + b"\r\n")
+
+    with pytest.raises(NotHttp, match="more than 1000 bytes"):
+        feed()

@@ -1,7 +1,6 @@
 """A connection to one member of the cluster, for tasks: asyncio's own, with the errors of httpcore.
 
-httpcore's connections for asyncio go through anyio, which doubles the processor time of a turn; those for threads
-have no such layer and are used as they are.
+httpcore's connections for asyncio go through anyio, which doubles the processor time of a turn.
 """
 
 from __future__ import annotations

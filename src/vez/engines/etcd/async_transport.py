@@ -14,7 +14,6 @@ from vez.engines.etcd.transport import LOST, UNREACHED, refused_by_tls, why
 from vez.engines.etcd.verdicts import Stranger, TokenExpired
 from vez.engines.etcd.watching import Watching, begins_now
 from vez.engines.network.transport import CALL_SECONDS, Unreachable, WatchEnded
-from vez.engines.queueing import LONG
 from vez.recipes import Reply, Unknown
 from vez.recipes.etcd.operations import Event, Request, Watch
 
@@ -133,15 +132,19 @@ class EtcdAsyncStream:
         end = None if seconds is None else clock() + seconds
         exchange: Exchange = self._connection.exchange
         while True:
-            if (events := self._watching.read()) or (self._watching.must_look and (events := await self._look())):
+            at, watching = clock(), self._watching
+            if events := watching.read(at):
                 return events
-            left = LONG if end is None else min(LONG, end - clock())
+            if watching.must_look(at):
+                if events := await self._look():
+                    return events
+                continue
             if self._interrupted or exchange.ended:
                 raise WatchEnded("interrupted" if self._interrupted else "the server ended it")
-            if left <= 0:
+            if end is not None and at >= end:
                 return None
             try:
-                if not await self._connection.receive(left):
+                if not await self._connection.receive(watching.left(at, end)):
                     raise WatchEnded("the connection was closed")
             except httpcore.ReadTimeout:
                 continue

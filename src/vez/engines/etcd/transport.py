@@ -18,7 +18,6 @@ from vez.engines.etcd.router import CHUNK, CONNECT_SECONDS, SOCKET_OPTIONS, Rout
 from vez.engines.etcd.verdicts import Stranger, TokenExpired
 from vez.engines.etcd.watching import Watching, begins_now
 from vez.engines.network.transport import CALL_SECONDS, Unreachable, WatchEnded
-from vez.engines.queueing import LONG
 from vez.errors import EngineUnavailable
 from vez.recipes import Reply, Unknown
 from vez.recipes.etcd.operations import Event, Request, Watch
@@ -28,23 +27,37 @@ LOST = (httpcore.ReadError, httpcore.WriteError, httpcore.ReadTimeout, httpcore.
 UNREACHED = (httpcore.ConnectError, httpcore.ConnectTimeout)
 """What is raised before anything was sent."""
 _SHORTEST = 0.001
-"""Seconds; a timeout of 0 would mean not to wait at all, which httpcore reports as a broken connection."""
+"""Seconds; a timeout of 0 would mean not to wait at all, which would look like a broken connection."""
 
 
 class Connection:
-    """A connection to one member."""
+    """A connection to one member: httpcore makes it, and its socket is used as it is, with httpcore's errors."""
 
     def __init__(self, stream: httpcore.NetworkStream, endpoint: Endpoint) -> None:
         self.stream, self.endpoint = stream, endpoint
+        self.socket: socket.socket = stream.get_extra_info("socket")
         self.exchange = Exchange()
 
     def send(self, path: str, body: bytes, token: str, seconds: float) -> None:
         """Send a request."""
-        self.stream.write(self.exchange.request(str(self.endpoint), path, body, token), timeout=seconds)
+        request = self.exchange.request(str(self.endpoint), path, body, token)
+        try:
+            self.socket.settimeout(seconds)
+            self.socket.sendall(request)
+        except TimeoutError as error:
+            raise httpcore.WriteTimeout(str(error)) from error
+        except OSError as error:
+            raise httpcore.WriteError(str(error)) from error
 
     def receive(self, seconds: float) -> bool:
         """Read once; False if the other side has closed the connection."""
-        data = self.stream.read(CHUNK, timeout=max(seconds, _SHORTEST))
+        try:
+            self.socket.settimeout(max(seconds, _SHORTEST))
+            data = self.socket.recv(CHUNK)
+        except TimeoutError as error:
+            raise httpcore.ReadTimeout(str(error)) from error
+        except OSError as error:
+            raise httpcore.ReadError(str(error)) from error
         self.exchange.feed(data)
         return bool(data)
 
@@ -195,15 +208,19 @@ class EtcdStream:
         end = None if seconds is None else time.monotonic() + seconds
         exchange = self._connection.exchange
         while True:
-            if (events := self._watching.read()) or (self._watching.must_look and (events := self._look())):
+            at, watching = time.monotonic(), self._watching
+            if events := watching.read(at):
                 return events
-            left = LONG if end is None else min(LONG, end - time.monotonic())
+            if watching.must_look(at):
+                if events := self._look():
+                    return events
+                continue
             if self._interrupted or exchange.ended:
                 raise WatchEnded("interrupted" if self._interrupted else "the server ended it")
-            if left <= 0:
+            if end is not None and at >= end:
                 return None
             try:
-                if not self._connection.receive(left):
+                if not self._connection.receive(watching.left(at, end)):
                     raise WatchEnded("the connection was closed")
             except httpcore.ReadTimeout:
                 continue
@@ -220,7 +237,7 @@ class EtcdStream:
         """End a `next` of another thread."""
         self._interrupted = True
         with contextlib.suppress(OSError):  # of the plain socket also with TLS, whose own shutdown would take it apart
-            socket.socket.shutdown(self._connection.stream.get_extra_info("socket"), socket.SHUT_RDWR)
+            socket.socket.shutdown(self._connection.socket, socket.SHUT_RDWR)
 
     def close(self) -> None:
         """Close the connection of the watch."""

@@ -2,8 +2,9 @@
 
 A watch of one key begins *now*, although the recipe asks for all changes since a revision: etcd serves watches of the
 past every 100 milliseconds only, and any write to any key makes a revision past. When the server says that the watch
-is set, the key is read once if the cluster has moved on since that revision. What changed before shows in that read,
-what changes later is told by the watch, and nothing falls between.
+is set, the key is read once if the cluster has moved on since that revision: at once, or after as long as the recipe
+allows, if nothing was told till then. What changed before shows in that read, what changes later is told by the watch,
+and nothing falls between.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from vez.engines.etcd.http import Exchange
 from vez.engines.etcd.router import Router
 from vez.engines.etcd.verdicts import BAD_TOKEN, result
 from vez.engines.network.transport import WatchEnded
+from vez.engines.queueing import LONG
 from vez.recipes import Answer, Reply
 from vez.recipes.etcd.operations import Event, Found, Get, Txn, Watch
 
@@ -29,12 +31,20 @@ class Watching:
     def __init__(self, router: Router[Any], exchange: Exchange, watch: Watch) -> None:
         self._router, self._exchange, self._watch = router, exchange, watch
         self._next = watch.start
-        self.must_look = False
-        """True if something, perhaps our key, changed before the watch was set: ask `look`, and tell `looked`."""
+        self._look_at: float | None = None
+        """When the key must be read, because it may have changed before the watch was set."""
 
     def serves(self, watch: Watch) -> bool:
         """True if this stream goes on with what the watch asks for."""
         return (watch.key, watch.end, watch.start) == (self._watch.key, self._watch.end, self._next)
+
+    def must_look(self, at: float) -> bool:
+        """True if it is time to ask `look`, and to tell `looked`."""
+        return self._look_at is not None and at >= self._look_at
+
+    def left(self, at: float, end: float | None) -> float:
+        """For how many seconds to listen from now on, if it may take until `end`."""
+        return min(one - at for one in (end, self._look_at, at + LONG) if one is not None)
 
     @property
     def look(self) -> Txn:
@@ -43,7 +53,7 @@ class Watching:
 
     def looked(self, reply: Reply) -> tuple[Event, ...]:
         """What the read says has happened."""
-        self.must_look = False
+        self._look_at = None
         if not isinstance(reply, Answer):
             raise WatchEnded("whether something had happened before could not be read")
         found, revision = reply.value.replies[0], reply.value.revision
@@ -53,8 +63,8 @@ class Watching:
             return self._told((Event(self._watch.key, revision),))
         return self._told((Event(entry.key, entry.mod, entry),))
 
-    def read(self) -> tuple[Event, ...]:
-        """The events that have come."""
+    def read(self, at: float) -> tuple[Event, ...]:
+        """The events that have come until now."""
         if self._exchange.status not in (0, 200):
             raise self._ended(self._exchange.body().decode(errors="replace"))
         events: tuple[Event, ...] = ()
@@ -62,7 +72,8 @@ class Watching:
             try:
                 told = result(line)
                 if told.get("created") and begins_now(self._watch):
-                    self.must_look = self._router.codec.revision(told) >= self._watch.start
+                    moved_on = self._router.codec.revision(told) >= self._watch.start
+                    self._look_at = at + self._watch.late if moved_on else None
                 events += self._router.codec.events(told)
             except WatchEnded as error:
                 raise self._ended(str(error)) from error
@@ -74,6 +85,7 @@ class Watching:
         """Without what is older than was asked for: a member that is behind tells that too."""
         new = tuple(event for event in events if event.revision >= self._watch.start)
         if new:
+            self._look_at = None  # whoever is told of this looks at everything
             self._next = max(self._next, *(event.revision + 1 for event in new))
         return new
 

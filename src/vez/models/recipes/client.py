@@ -154,7 +154,8 @@ class Client(Server):
                 ends = io.choose(self._ends(lane, io))
                 if ends:
                     return Elapsed() if ends == "elapsed" else Unwatched()
-                self._send(lane, paused.position, watch, io)
+                any_time = msgspec.structs.replace(watch, late=0.0)  # without time every event may be as late as that
+                self._send(lane, paused.position, any_time, io)
             case Call(request):
                 self._called(lane, request, io)
                 if self.doubted < self.doubts:

@@ -45,7 +45,7 @@ def _answer(txn: Txn) -> Recipe[TxnDone]:
 
 def _found(done: TxnDone) -> Before:
     entries: tuple[Any, ...] = getattr(done.replies[0], "entries", ())
-    return (entries[0], done.revision) if entries else None
+    return (entries[0], done.revision, 0.0) if entries else None
 
 
 def _before(name: str, seat: Seat) -> Txn:

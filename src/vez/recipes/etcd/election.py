@@ -55,12 +55,12 @@ def campaign(session: Session, name: str, shown: Shown, *, wait: bool = True) ->
 def _until_first(seat: Seat, name: str, before: Before, wait: bool) -> Recipe[Literal["first", "taken", "removed"]]:
     """Wait until nobody is before us, or until somebody better has taken us out of the line."""
     while before is not None:
-        entry, revision = before
+        entry, revision, late = before
         fits(entry, "election")
         if not wait:
             return "taken"
         if entry is not None:
-            yield Wait(Watch(entry.key, revision + 1), LOOK_AGAIN)
+            yield Wait(Watch(entry.key, revision + 1, late=late), LOOK_AGAIN)
         try:
             before = yield from look(seat, name)
         except Removed:

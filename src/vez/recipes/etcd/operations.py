@@ -80,6 +80,8 @@ class Watch(msgspec.Struct, frozen=True):
     key: str
     start: int
     end: str = ""
+    late: float = 0.0
+    """Seconds by which a change from before the watch was set may be told late; only with one key."""
 
 
 class Entry(msgspec.Struct, frozen=True):
