@@ -14,7 +14,7 @@ import vez
 from tests.etcd.faulty import Fate, FaultyAsyncTransport, FaultyTransport, connect, connect_async
 from tests.etcd.test_lost_replies import turns_left
 from vez.engines.network import async_engine, engine
-from vez.errors import EngineUnavailable, Misuse
+from vez.errors import EngineUnavailable, Misuse, OwnershipLost
 from vez.recipes.etcd.operations import Put, Txn
 from vez.testing.actors import PATIENCE, eventually
 from vez.testing.servers import EtcdServer
@@ -125,7 +125,7 @@ def test_a_transfer_by_one_whose_key_is_gone_says_so(etcd: EtcdServer, url: str)
         (key,) = turns_left(etcd, url)
         with candidate(url, etcd):
             etcd.ctl("del", key)
-            with pytest.raises(Misuse, match="somebody has removed it"):
+            with pytest.raises(OwnershipLost, match="somebody has removed it"):
                 leading.transfer("other")
             assert leading.lost
 

@@ -143,6 +143,10 @@ class ElectionConformance(Base):
         with pytest.raises(OwnershipLost):
             leadership.check()
         later.check()
+        if traits.transfer:
+            with pytest.raises(OwnershipLost, match="force"):
+                one.transfer(leadership, "nobody")
+            later.check()
         with pytest.raises(OwnershipLost, match="force"):
             one.release(leadership)
         later.check()

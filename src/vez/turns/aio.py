@@ -126,10 +126,14 @@ class Leadership(Grant):
         await self.release()
 
     async def transfer(self, to: str) -> int:
-        """Make the candidate with this label leader, without a vacancy; its term."""
+        """Make the candidate with this label leader, without a vacancy; its term. `OwnershipLost` if it was lost
+        before."""
         self.released = True  # from here on losing it is intended
         try:
             term = await self._holding.transfer(to)
+        except Misuse as error:
+            self.released = False
+            raise self._refused_transfer(error) from None
         except BaseException:
             self.released = False
             raise

@@ -100,8 +100,12 @@ class Leadership(Grant):
         self.release()
 
     def transfer(self, to: str) -> int:
-        """Make the candidate with this label leader, without a vacancy; its term."""
-        term = self._holding.transfer(to)
+        """Make the candidate with this label leader, without a vacancy; its term. `OwnershipLost` if it was lost
+        before."""
+        try:
+            term = self._holding.transfer(to)
+        except Misuse as error:
+            raise self._refused_transfer(error) from None
         self._end()
         return term
 

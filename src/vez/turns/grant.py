@@ -7,6 +7,7 @@ from typing import Generic, Self, TypeVar
 from vez.engines.base import Token
 from vez.engines.seam import Held
 from vez.engines.wording import ownership_lost
+from vez.errors import Misuse, OwnershipLost
 from vez.turns.metrics import Meter
 
 H = TypeVar("H", bound=Held)
@@ -42,6 +43,11 @@ class BaseGrant(Generic[H]):
         """Raise `OwnershipLost` if it is not held any more."""
         if (why := self._holding.why_lost()) is not None:
             raise ownership_lost(self.name, self.token, why)
+
+    def _refused_transfer(self, error: Misuse) -> Misuse | OwnershipLost:
+        """What to raise for a transfer that the engine has refused: whoever lost the leadership hears that."""
+        why = self._holding.loss()
+        return error if why is None else ownership_lost(self.name, self.token, why)
 
     def lifeline(self) -> int | None:
         """A descriptor for a child process that should keep the lock if we are killed; None if the engine has none. The
