@@ -90,6 +90,7 @@ class EtcdServer:
         self._command = [program, "--name", name, "--data-dir", str(folder / name), "--log-level", "fatal", *options]
         self._folder = folder
         self.process: subprocess.Popen[bytes] | None = None
+        self._log = folder / f"{name}.log"
 
     @property
     def peer(self) -> str:
@@ -110,14 +111,13 @@ class EtcdServer:
         """Start it, and wait until it is ready."""
         secure = any("cert-file" in option for option in self._command)
         client, peer = f"http{'s' * secure}://{self.endpoint}", f"http://127.0.0.1:{self.peer_port}"
-        self.process = subprocess.Popen(  # noqa: S603
-            [
-                *self._command, "--listen-client-urls", client, "--advertise-client-urls", client,
-                "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", self.cluster,
-                "--initial-cluster-token", str(self._folder),
-            ],
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, process_group=0,
-        )  # fmt: skip
+        command = [
+            *self._command, "--listen-client-urls", client, "--advertise-client-urls", client,
+            "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", self.cluster,
+            "--initial-cluster-token", str(self._folder),
+        ]  # fmt: skip
+        with self._log.open("wb") as log:
+            self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=log, process_group=0)  # noqa: S603
         if wait:
             self.wait()
 
@@ -127,11 +127,16 @@ class EtcdServer:
             _wait_for(self.process, self.port)
 
     def kill(self) -> None:
-        """Kill it with SIGKILL."""
-        if self.process is not None:
-            self.process.kill()
-            self.process.wait(PATIENCE)
-            self.process = None
+        """Kill it with SIGKILL. `RuntimeError` with its last words if it has ended by itself: then whoever met that
+        should not look for the reason elsewhere."""
+        process, self.process = self.process, None
+        if process is None:
+            return
+        if (code := process.poll()) is not None:
+            words = self._log.read_bytes()[:2000].decode(errors="replace")
+            raise RuntimeError(f"etcd ({process.args!r}) ended by itself, with exit code {code}: {words}")
+        process.kill()
+        process.wait(PATIENCE)
 
     def ctl(self, *words: str) -> str:
         """What `etcdctl` says to these words."""
@@ -172,8 +177,9 @@ def etcd_cluster(
                 server.wait()
             yield servers
         finally:
-            for server in servers:
-                server.kill()
+            with contextlib.ExitStack() as stack:
+                for server in servers:
+                    stack.callback(server.kill)
 
 
 @contextlib.contextmanager

@@ -25,9 +25,9 @@ WORLDS: list[tuple[str, dict[str, Any], int]] = [
     ("break", {"n": 3, "doubts": 1}, 37_935),
     ("break", {"n": 3, "keeps": True, "expiries": 1}, 42_893),
     ("break", {"n": 4}, 6_413),
-    ("break", {"n": 4, "withdrawals": 1}, 42_869),
-    ("break", {"n": 4, "expiries": 1}, 63_821),
-    ("break", {"n": 4, "crashes": 1}, 208_309),
+    ("break", {"n": 4, "withdrawals": 1}, 43_481),
+    ("break", {"n": 4, "expiries": 1}, 64_025),
+    ("break", {"n": 4, "crashes": 1}, 209_125),
     ("break-permits", {"n": 4, "limit": 2, "at_once": 1}, 11_760),
     ("observe", {}, 432),
     ("observe", {"crashes": 1}, 5_072),
@@ -37,8 +37,8 @@ WORLDS: list[tuple[str, dict[str, Any], int]] = [
     ("transfer", {"impatient": True}, 11_600),
     ("transfer", {"weights": (0, 5)}, 1_966),
     ("transfer", {"expiries": 1}, 18_676),
-    ("transfer", {"crashes": 1}, 18_880),
-    ("transfer", {"doubts": 1}, 839_154),
+    ("transfer", {"crashes": 1}, 18_640),
+    ("transfer", {"doubts": 1}, 825_366),
     ("transfer", {"n": 4}, 185_808),
 ]
 

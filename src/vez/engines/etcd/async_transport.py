@@ -8,9 +8,9 @@ import httpcore
 
 from vez.engines.etcd.address import Address, Endpoint
 from vez.engines.etcd.async_connection import AsyncConnection, connect
-from vez.engines.etcd.http import Exchange, NotHttp
-from vez.engines.etcd.router import Router
-from vez.engines.etcd.transport import LOST, UNREACHED, refused_by_tls, why
+from vez.engines.etcd.http import CutOff, Exchange, NotHttp
+from vez.engines.etcd.router import Router, Watched
+from vez.engines.etcd.transport import LOST, SHORTEST, UNREACHED, refused_by_tls, why
 from vez.engines.etcd.verdicts import Stranger, TokenExpired
 from vez.engines.etcd.watching import Watching, begins_now
 from vez.engines.network.transport import CALL_SECONDS, Unreachable, WatchEnded
@@ -29,6 +29,11 @@ class EtcdAsyncTransport:
         """True once a server has answered."""
         return self._router.contacted
 
+    @property
+    def streams(self) -> set[Watched]:
+        """The watches under way."""
+        return self._router.streams
+
     async def call(self, request: Request, seconds: float) -> Reply:
         """Ask the cluster. A member that cannot be reached is passed over; one that does not answer is not."""
         path, body = self._router.codec.encode(request)
@@ -39,7 +44,7 @@ class EtcdAsyncTransport:
                     connection = await self._connected(endpoint, seconds)
                 except UNREACHED as error:
                     reasons.append(why(endpoint, error))
-                    self._router.failed(endpoint)
+                    self._router.failed(endpoint, seconds)
                     continue
                 try:
                     return await self._ask(connection, request, path, body, seconds)
@@ -86,15 +91,15 @@ class EtcdAsyncTransport:
             status, text = await connection.call(path, body, token, seconds)
             if not (connection.exchange.reusable() and self._router.keep(endpoint, connection)):
                 await connection.close()
+        except LOST as error:
+            await connection.close()
+            self._router.failed(endpoint, seconds)
+            if not self._router.contacted and (refused := refused_by_tls(error, endpoint)) is not None:
+                raise refused from error
+            return self._router.unanswered(why(endpoint, error), cut_off=isinstance(error, CutOff))
         except (NotHttp, Stranger) as error:
             await connection.close()
             return self._router.strange(endpoint, error)
-        except LOST as error:
-            await connection.close()
-            self._router.failed(endpoint)
-            if not self._router.contacted and (refused := refused_by_tls(error, endpoint)) is not None:
-                raise refused from error
-            return Unknown(why(endpoint, error))
         except BaseException:  # a cancellation: nobody knows where this connection stands
             await connection.close()
             raise
@@ -123,8 +128,9 @@ class EtcdAsyncStream:
 
     def __init__(self, transport: EtcdAsyncTransport, connection: AsyncConnection, watching: Watching) -> None:
         self._transport, self._connection, self._watching = transport, connection, watching
-        self.serves = watching.serves
+        self.endpoint = connection.endpoint
         self._interrupted = False
+        transport.streams.add(self)
 
     async def next(self, seconds: float | None) -> tuple[Event, ...] | None:
         """The next events; None if there were none for so long."""
@@ -136,7 +142,7 @@ class EtcdAsyncStream:
             if events := watching.read(at):
                 return events
             if watching.must_look(at):
-                if events := await self._look():
+                if events := await self._look(CALL_SECONDS if end is None else end - at):
                     return events
                 continue
             if self._interrupted or exchange.ended:
@@ -151,9 +157,14 @@ class EtcdAsyncStream:
             except (httpcore.ReadError, NotHttp) as error:
                 raise WatchEnded(str(error)) from error
 
-    async def _look(self) -> tuple[Event, ...]:
+    def serves(self, watch: Watch) -> bool:
+        """True if this stream goes on with what the watch asks for."""
+        return self._watching.serves(watch, asyncio.get_running_loop().time())
+
+    async def _look(self, seconds: float) -> tuple[Event, ...]:
         try:
-            return self._watching.looked(await self._transport.call(self._watching.look, CALL_SECONDS))
+            patience = min(CALL_SECONDS, max(seconds, SHORTEST))
+            return self._watching.looked(await self._transport.call(self._watching.look, patience))
         except Unreachable as error:
             raise WatchEnded(str(error)) from error
 
@@ -164,4 +175,5 @@ class EtcdAsyncStream:
 
     async def close(self) -> None:
         """Close the connection of the watch."""
+        self._transport.streams.discard(self)
         await self._connection.close()

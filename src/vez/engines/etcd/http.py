@@ -30,6 +30,10 @@ class NotHttp(Exception):
     """What came is not HTTP; the text says what is wrong with it."""
 
 
+class CutOff(NotHttp):
+    """The other side has closed the connection before its reply was complete."""
+
+
 class Exchange:
     """The state of one connection."""
 
@@ -82,13 +86,13 @@ class Exchange:
         if unusual or len(length) != 1:
             if head[1] != b"200" or length or [(a.lower(), b.lower()) for a, b in unusual] != _IN_CHUNKS:
                 return False
-            self.status, self.date = 200, date[1].decode() if date else ""
+            self.status, self.date = 200, date[1].decode("latin-1") if date else ""
             self._head, self._seen = self._seen[: head.end()], self._seen[head.end() :]
             return self._chunks()
         end = head.end() + int(length[0])
         if len(self._seen) == end:
             self.status, self.ended = int(head[1]), True
-            self.date = date[1].decode() if date else ""
+            self.date = date[1].decode("latin-1") if date else ""
             self._body = bytearray(self._seen[head.end() :])
             return True
         return len(self._seen) < end <= LARGEST
@@ -115,7 +119,7 @@ class Exchange:
                 event = self._machine.next_event()
                 if isinstance(event, h11.Response):
                     self.status = event.status_code
-                    self.date = next((value.decode() for name, value in event.headers if name == b"date"), "")
+                    self.date = next((value.decode("latin-1") for name, value in event.headers if name == b"date"), "")
                 elif isinstance(event, h11.Data):
                     self._body += event.data
                     if len(self._body) > LARGEST:
@@ -125,7 +129,9 @@ class Exchange:
                 elif isinstance(event, h11.ConnectionClosed) or event in (h11.NEED_DATA, h11.PAUSED):
                     return
         except h11.RemoteProtocolError as error:
-            raise NotHttp(str(error) if data else "it closed the connection before its reply was complete") from error
+            if not data:
+                raise CutOff("it closed the connection before its reply was complete") from error
+            raise NotHttp(str(error)) from error
 
     def reusable(self) -> bool:
         """True if the connection can be used for another exchange."""

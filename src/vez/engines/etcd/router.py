@@ -7,7 +7,7 @@ one call. Connections are kept and used again, newest first.
 from __future__ import annotations
 
 import socket
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
@@ -20,12 +20,26 @@ from vez.recipes.etcd.operations import Request
 
 C = TypeVar("C")
 
+
+class Watched(Protocol):
+    """A watch under way."""
+
+    @property
+    def endpoint(self) -> Endpoint:
+        """The member on which it is."""
+
+    def interrupt(self) -> None:
+        """End it, from any thread."""
+
+
 MOST_IDLE = 16
 """Connections that are kept for later calls; each thread or task that calls at the same time uses one."""
 CONNECT_SECONDS = 2.0
 """Longest wait for one member to accept a connection; then the next one is tried."""
 SOCKET_OPTIONS = ((socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),)
 CHUNK = 1 << 16
+HUNG = 0.5
+"""Seconds of silence after which a member counts as hung, so that watches on it are given up too."""
 
 
 class Router(Generic[C]):
@@ -43,17 +57,28 @@ class Router(Generic[C]):
         self._strangers: set[Endpoint] = set()
         self._answered: set[Endpoint] = set()
         self._idle: list[tuple[Endpoint, C]] = []
+        self.streams: set[Watched] = set()
+        """The watches under way; whoever begins one adds it, and whoever closes it removes it."""
 
     def endpoints(self) -> list[Endpoint]:
         """All members, the one in use first."""
         known = self.address.endpoints
         return [known[(self._current + step) % len(known)] for step in range(len(known))]
 
-    def failed(self, endpoint: Endpoint) -> None:
-        """This member did not answer: use the next one."""
+    def failed(self, endpoint: Endpoint, seconds: float = HUNG) -> None:
+        """This member did not answer in that time: use the next one. A watch on it may be as silent for ever."""
         known = self.address.endpoints
         if known[self._current % len(known)] == endpoint:
             self._current = (self._current + 1) % len(known)
+        if seconds >= HUNG:
+            for stream in list(self.streams):
+                if stream.endpoint == endpoint:
+                    stream.interrupt()
+
+    def unanswered(self, why: str, *, cut_off: bool) -> Unknown:
+        """No reply came. A server that wants TLS may close the connection of whoever does not speak it."""
+        plain = cut_off and not self.contacted and not self.address.tls
+        return Unknown(f"{why}; if it speaks TLS, the URL needs tls=1" if plain else why)
 
     def share(self, endpoint: Endpoint, seconds: float) -> float:
         """For how many of these seconds this member may be silent: until it has answered once, others get their part of

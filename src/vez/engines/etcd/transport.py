@@ -13,8 +13,8 @@ from weakref import finalize
 import httpcore
 
 from vez.engines.etcd.address import Address, Endpoint
-from vez.engines.etcd.http import Exchange, NotHttp
-from vez.engines.etcd.router import CHUNK, CONNECT_SECONDS, SOCKET_OPTIONS, Router
+from vez.engines.etcd.http import CutOff, Exchange, NotHttp
+from vez.engines.etcd.router import CHUNK, CONNECT_SECONDS, SOCKET_OPTIONS, Router, Watched
 from vez.engines.etcd.verdicts import Stranger, TokenExpired
 from vez.engines.etcd.watching import Watching, begins_now
 from vez.engines.network.transport import CALL_SECONDS, Unreachable, WatchEnded
@@ -22,11 +22,11 @@ from vez.errors import EngineUnavailable
 from vez.recipes import Reply, Unknown
 from vez.recipes.etcd.operations import Event, Request, Watch
 
-LOST = (httpcore.ReadError, httpcore.WriteError, httpcore.ReadTimeout, httpcore.WriteTimeout, ssl.SSLError)
+LOST = (httpcore.ReadError, httpcore.WriteError, httpcore.ReadTimeout, httpcore.WriteTimeout, ssl.SSLError, CutOff)
 """What may be raised after a request was sent, or a part of it."""
 UNREACHED = (httpcore.ConnectError, httpcore.ConnectTimeout)
 """What is raised before anything was sent."""
-_SHORTEST = 0.001
+SHORTEST = 0.001
 """Seconds; a timeout of 0 would mean not to wait at all, which would look like a broken connection."""
 
 
@@ -52,7 +52,7 @@ class Connection:
     def receive(self, seconds: float) -> bool:
         """Read once; False if the other side has closed the connection."""
         try:
-            self.socket.settimeout(max(seconds, _SHORTEST))
+            self.socket.settimeout(max(seconds, SHORTEST))
             data = self.socket.recv(CHUNK)
         except TimeoutError as error:
             raise httpcore.ReadTimeout(str(error)) from error
@@ -89,6 +89,11 @@ class EtcdTransport:
         """True once a server has answered."""
         return self._router.contacted
 
+    @property
+    def streams(self) -> set[Watched]:
+        """The watches under way."""
+        return self._router.streams
+
     def call(self, request: Request, seconds: float) -> Reply:
         """Ask the cluster. A member that cannot be reached is passed over; one that does not answer is not."""
         path, body = self._router.codec.encode(request)
@@ -99,7 +104,7 @@ class EtcdTransport:
                     connection = self._connected(endpoint, seconds)
                 except UNREACHED as error:
                     reasons.append(why(endpoint, error))
-                    self._router.failed(endpoint)
+                    self._router.failed(endpoint, seconds)
                     continue
                 try:
                     return self._ask(connection, request, path, body, seconds)
@@ -149,15 +154,15 @@ class EtcdTransport:
             status, text = connection.call(path, body, token, seconds)
             if not (connection.exchange.reusable() and self._router.keep(endpoint, connection)):
                 connection.close()
+        except LOST as error:
+            connection.close()
+            self._router.failed(endpoint, seconds)
+            if not self._router.contacted and (refused := refused_by_tls(error, endpoint)) is not None:
+                raise refused from error
+            return self._router.unanswered(why(endpoint, error), cut_off=isinstance(error, CutOff))
         except (NotHttp, Stranger) as error:
             connection.close()
             return self._router.strange(endpoint, error)
-        except LOST as error:
-            connection.close()
-            self._router.failed(endpoint)
-            if not self._router.contacted and (refused := refused_by_tls(error, endpoint)) is not None:
-                raise refused from error
-            return Unknown(why(endpoint, error))
         except BaseException:  # an interrupt: nobody knows where this connection stands
             connection.close()
             raise
@@ -200,8 +205,9 @@ class EtcdStream:
 
     def __init__(self, transport: EtcdTransport, connection: Connection, watching: Watching) -> None:
         self._transport, self._connection, self._watching = transport, connection, watching
-        self.serves = watching.serves
+        self.endpoint = connection.endpoint
         self._interrupted = False
+        transport.streams.add(self)
 
     def next(self, seconds: float | None) -> tuple[Event, ...] | None:
         """The next events; None if there were none for so long."""
@@ -212,7 +218,7 @@ class EtcdStream:
             if events := watching.read(at):
                 return events
             if watching.must_look(at):
-                if events := self._look():
+                if events := self._look(CALL_SECONDS if end is None else end - at):
                     return events
                 continue
             if self._interrupted or exchange.ended:
@@ -227,9 +233,14 @@ class EtcdStream:
             except (httpcore.ReadError, NotHttp) as error:
                 raise WatchEnded(str(error)) from error
 
-    def _look(self) -> tuple[Event, ...]:
+    def serves(self, watch: Watch) -> bool:
+        """True if this stream goes on with what the watch asks for."""
+        return self._watching.serves(watch, time.monotonic())
+
+    def _look(self, seconds: float) -> tuple[Event, ...]:
         try:
-            return self._watching.looked(self._transport.call(self._watching.look, CALL_SECONDS))
+            patience = min(CALL_SECONDS, max(seconds, SHORTEST))
+            return self._watching.looked(self._transport.call(self._watching.look, patience))
         except Unreachable as error:
             raise WatchEnded(str(error)) from error
 
@@ -241,13 +252,14 @@ class EtcdStream:
 
     def close(self) -> None:
         """Close the connection of the watch."""
+        self._transport.streams.discard(self)
         self._connection.close()
 
 
 def why(endpoint: Endpoint, error: BaseException) -> str:
     """Where and why a connection failed, as the operating system says it."""
     deepest: BaseException | None = error
-    while (deeper := _cause(deepest)) is not None:
+    while not isinstance(deepest, CutOff) and (deeper := _cause(deepest)) is not None:
         deepest = deeper
     if isinstance(deepest, asyncio.CancelledError | TimeoutError):  # it says how the client was stopped, not why
         return f"{endpoint}: timed out"

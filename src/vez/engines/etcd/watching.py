@@ -14,10 +14,14 @@ from typing import Any
 from vez.engines.etcd.http import Exchange
 from vez.engines.etcd.router import Router
 from vez.engines.etcd.verdicts import BAD_TOKEN, result
-from vez.engines.network.transport import WatchEnded
+from vez.engines.network.transport import CALL_SECONDS, WatchEnded
 from vez.engines.queueing import LONG
 from vez.recipes import Answer, Reply
 from vez.recipes.etcd.operations import Event, Found, Get, Txn, Watch
+
+SILENT = 10.0
+"""Seconds without a message after which the next wait opens its watch anew, from the same revision: a connection can be
+dead without a sign of it, and who renews a lease for hours must not miss that its turn was broken."""
 
 
 def begins_now(watch: Watch) -> bool:
@@ -31,12 +35,17 @@ class Watching:
     def __init__(self, router: Router[Any], exchange: Exchange, watch: Watch) -> None:
         self._router, self._exchange, self._watch = router, exchange, watch
         self._next = watch.start
+        self._heard = float("inf")
+        """When the last message came; before the first one, when it was first waited for."""
+        self._set = False
+        """True once the server has said anything."""
         self._look_at: float | None = None
         """When the key must be read, because it may have changed before the watch was set."""
 
-    def serves(self, watch: Watch) -> bool:
-        """True if this stream goes on with what the watch asks for."""
-        return (watch.key, watch.end, watch.start) == (self._watch.key, self._watch.end, self._next)
+    def serves(self, watch: Watch, at: float) -> bool:
+        """True if this stream goes on with what the watch asks for, and was not silent for too long."""
+        asked, served = (watch.key, watch.end, watch.start), (self._watch.key, self._watch.end, self._next)
+        return asked == served and at < self._heard + SILENT
 
     def must_look(self, at: float) -> bool:
         """True if it is time to ask `look`, and to tell `looked`."""
@@ -44,7 +53,8 @@ class Watching:
 
     def left(self, at: float, end: float | None) -> float:
         """For how many seconds to listen from now on, if it may take until `end`."""
-        return min(one - at for one in (end, self._look_at, at + LONG) if one is not None)
+        unset = None if self._set else self._heard + CALL_SECONDS
+        return min(one - at for one in (end, self._look_at, unset, at + LONG) if one is not None)
 
     @property
     def look(self) -> Txn:
@@ -68,7 +78,9 @@ class Watching:
         if self._exchange.status not in (0, 200):
             raise self._ended(self._exchange.body().decode(errors="replace"))
         events: tuple[Event, ...] = ()
+        self._heard = min(self._heard, at)
         for line in self._exchange.lines():
+            self._heard, self._set = at, True
             try:
                 told = result(line)
                 if told.get("created") and begins_now(self._watch):
@@ -79,6 +91,8 @@ class Watching:
                 raise self._ended(str(error)) from error
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise WatchEnded(f"not a message of a watch: {error}") from error
+        if not self._set and at >= self._heard + CALL_SECONDS:
+            raise WatchEnded(f"the server has not answered for {CALL_SECONDS:g} s")
         return self._told(events)
 
     def _told(self, events: tuple[Event, ...]) -> tuple[Event, ...]:

@@ -111,7 +111,7 @@ class _Run:
             await self._guard.sleep(seconds)
             return Elapsed()
         try:
-            events = await self._guard.next(await self._watching(step.watch), seconds)
+            events = await self._guard.next(await self._watching(step.watch, seconds), seconds)
         except WatchEnded as error:
             await self.drop_stream()
             if not self._guard.stopped:
@@ -119,10 +119,11 @@ class _Run:
             return Unwatched(str(error))
         return Elapsed() if events is None else Changed(events)
 
-    async def _watching(self, watch: Any) -> AsyncStream:
+    async def _watching(self, watch: Any, seconds: float | None) -> AsyncStream:
         if self._stream is None or not self._stream.serves(watch):
             await self.drop_stream()
-            self._stream = await self._transport.watch(watch, self._guard.call_seconds)
+            patience = self._guard.call_seconds if seconds is None else min(seconds, self._guard.call_seconds)
+            self._stream = await self._transport.watch(watch, patience)
         return self._stream
 
     async def drop_stream(self) -> None:

@@ -107,7 +107,7 @@ class _Run:
             self._guard.sleep(seconds)
             return Elapsed()
         try:
-            events = self._guard.next(self._watching(step.watch), seconds)
+            events = self._guard.next(self._watching(step.watch, seconds), seconds)
         except WatchEnded as error:
             self.drop_stream()
             if not self._guard.stopped:
@@ -115,10 +115,11 @@ class _Run:
             return Unwatched(str(error))
         return Elapsed() if events is None else Changed(events)
 
-    def _watching(self, watch: Any) -> Stream:
+    def _watching(self, watch: Any, seconds: float | None) -> Stream:
         if self._stream is None or not self._stream.serves(watch):
             self.drop_stream()
-            self._stream = self._transport.watch(watch, self._guard.call_seconds)
+            patience = self._guard.call_seconds if seconds is None else min(seconds, self._guard.call_seconds)
+            self._stream = self._transport.watch(watch, patience)
         return self._stream
 
     def drop_stream(self) -> None:

@@ -5,7 +5,19 @@ from __future__ import annotations
 import msgspec
 
 from vez.recipes.base import Answer, Call, Failed, Recipe, Refused, Removed, SessionEnded, Wait, Withdrawn
-from vez.recipes.etcd.operations import Compare, Delete, Entry, Found, Get, Put, Txn, TxnDone, Watch, prefix_end
+from vez.recipes.etcd.operations import (
+    Compare,
+    Delete,
+    Entry,
+    Found,
+    Get,
+    Order,
+    Put,
+    Txn,
+    TxnDone,
+    Watch,
+    prefix_end,
+)
 from vez.recipes.etcd.session import AGAIN, Session
 from vez.recipes.etcd.shown import Member, OtherKind, fits, member
 
@@ -110,11 +122,9 @@ def _just_before(name: str, done: TxnDone) -> Before:
 def look(seat: Seat, name: str, *, shared: bool = False) -> Recipe[Before]:
     """Who is before us, seen together with our own key: a key that is gone holds nothing, whoever is before it. For a
     shared lock only exclusive ones count."""
-    prefix = f"{name}/"
     limit = 0 if shared else 1
     while True:
-        before = Get(prefix, prefix_end(prefix), "newest first", limit, seat.token)
-        entries, revision = yield from seen(seat, before)
+        entries, revision = yield from seen(seat, name, "newest first", limit)
         if not entries:
             return None
         found = tuple(one for one in members(name, entries) if not shared or not member(one).shared)
@@ -125,17 +135,22 @@ def look(seat: Seat, name: str, *, shared: bool = False) -> Recipe[Before]:
         limit = 0  # a key of another name is just before ours: look at all
 
 
-def seen(seat: Seat, asked: Get) -> Recipe[tuple[tuple[Entry, ...], int]]:
-    """What a read finds, and at which revision; `Removed` if our own key was gone at that moment."""
+def seen(seat: Seat, name: str, order: Order, limit: int = 0) -> Recipe[tuple[tuple[Entry, ...], int]]:
+    """The keys before ours, at most so many, and at which revision they were seen; `Removed` if our own key was gone at
+    that moment. One read shows both: of the keys that are no younger than ours, ours is the newest."""
+    prefix = f"{name}/"
+    asked = Get(prefix, prefix_end(prefix), order, limit and limit + 1, seat.token + 1)
     while True:
-        reply = yield Call(Txn((Compare(seat.key, "create", seat.token),), (asked,)))
+        reply = yield Call(Txn((), (asked,)))
         if isinstance(reply, Refused):
             raise Failed(reply.why)
         if isinstance(reply, Answer):
             done: TxnDone = reply.value
-            if not done.succeeded:
+            entries = _found(done.replies[0])
+            before = tuple(one for one in entries if one.create < seat.token)
+            if len(before) == len(entries):
                 raise Removed("its key was removed")
-            return _found(done.replies[0]), done.revision
+            return before, done.revision
         yield Wait(seconds=AGAIN)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from vez.recipes.base import Answer, Call, Changed, Recipe, Refused, Removed, Wait, Withdrawn
 from vez.recipes.etcd.lock import LOOK_AGAIN, Seat, enlist, leave, members, seen
-from vez.recipes.etcd.operations import Compare, Entry, Get, Put, Txn, Watch, prefix_end
+from vez.recipes.etcd.operations import Compare, Entry, Put, Txn, Watch, prefix_end
 from vez.recipes.etcd.session import AGAIN, Session
 from vez.recipes.etcd.shown import OtherKind, OtherLimit, Shown, changed, encode, fits
 
@@ -46,8 +46,7 @@ def acquire_permit(session: Session, name: str, shown: Shown, *, wait: bool = Tr
 
 def _ahead(seat: Seat, name: str) -> Recipe[tuple[tuple[Entry, ...], int]]:
     """The keys before ours, oldest first, and the revision at which they were seen."""
-    prefix = f"{name}/"
-    entries, revision = yield from seen(seat, Get(prefix, prefix_end(prefix), "oldest first", 0, seat.token))
+    entries, revision = yield from seen(seat, name, "oldest first")
     return members(name, entries), revision
 
 

@@ -146,18 +146,17 @@ def keep(session: Session, seconds: int) -> Recipe[str]:
 
 def _look(session: Session, start: int) -> Recipe[int]:
     """What a watch that ended may have missed: from which revision to watch, or 0 if the key of the session is gone."""
-    prefix = broken_prefix(session.lease)
-    reply = yield Call(Txn((), (Get(session.key), Get(prefix, prefix_end(prefix)))))
+    reply = yield Call(Txn((), (Get(session.key, prefix_end(session.key)),)))
     if not isinstance(reply, Answer):
         return start  # the renewal that follows shows whether the lease is still there
     done: TxnDone = reply.value
-    shown, broken = done.replies
-    assert isinstance(shown, Found), "a Get was asked for"
-    assert isinstance(broken, Found), "a Get was asked for"
-    if not shown.entries:
+    (found,) = done.replies
+    assert isinstance(found, Found), "a Get was asked for"
+    if all(entry.key != session.key for entry in found.entries):
         return 0
-    for entry in broken.entries:
-        yield from _hear(entry)
+    for entry in found.entries:
+        if entry.key.startswith(broken_prefix(session.lease)):
+            yield from _hear(entry)
     return done.revision + 1
 
 

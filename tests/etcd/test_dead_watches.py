@@ -1,0 +1,181 @@
+"""Watches that are dead without a sign, members that hang, and replies that are cut off: on a real server."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+
+import httpcore
+import pytest
+
+import vez
+from tests.etcd.faulty import connect
+from vez import aio
+from vez.engines.etcd.address import parse
+from vez.engines.etcd.async_transport import EtcdAsyncTransport
+from vez.engines.etcd.transport import EtcdStream, EtcdTransport
+from vez.engines.network.transport import WatchEnded
+from vez.recipes import Answer, Reply
+from vez.recipes.etcd.operations import Delete, Put, Request, Txn, Watch
+from vez.testing.servers import EtcdServer
+
+PATIENCE = 20.0
+
+
+class DeafTransport(EtcdTransport):
+    """Its calls work; once it is deaf, nothing that a watch tells arrives."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(parse(url))
+        self.deaf = threading.Event()
+
+    def watch(self, watch: Watch, seconds: float) -> EtcdStream:
+        stream = super().watch(watch, seconds)
+        real = stream._connection.receive
+
+        def receive(left: float) -> bool:
+            if not self.deaf.is_set():
+                return real(min(left, 0.05))
+            time.sleep(0.05)
+            raise httpcore.ReadTimeout("deaf")
+
+        stream._connection.receive = receive  # type: ignore[method-assign,assignment]
+        return stream
+
+
+def test_a_holder_whose_watch_is_dead_hears_that_its_turn_was_broken(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its renewals go on, so nothing else would ever tell it."""
+    monkeypatch.setattr("vez.engines.etcd.watching.SILENT", 0.5)
+    monkeypatch.setattr("vez.engines.etcd.watching.CALL_SECONDS", 0.5)
+    transport = DeafTransport(url)
+    with connect(url, transport) as one, vez.connect(url) as two:
+        grant = one.lock("x").acquire()
+        transport.deaf.set()
+        assert two.break_lock("x", "a test") is not None
+        assert grant.wait_lost(PATIENCE)
+        with pytest.raises(vez.OwnershipLost, match="force"):
+            grant.release()
+
+
+def test_a_watch_that_was_silent_is_opened_anew_and_misses_nothing(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vez.engines.etcd.watching.SILENT", 0.2)
+    with closing(EtcdTransport(parse(url))) as transport:
+        reply = transport.call(Txn((), (Put("silent/a", "x"),)), PATIENCE)
+        assert isinstance(reply, Answer)
+        asked = Watch("silent/", reply.value.revision + 1, "silent0")
+        with closing(transport.watch(asked, PATIENCE)) as old:
+            assert old.next(0.3) is None
+            assert not old.serves(asked)
+            transport.call(Txn((), (Delete("silent/a"),)), PATIENCE)
+        with closing(transport.watch(asked, PATIENCE)) as new:
+            (event,) = new.next(PATIENCE) or ()
+            assert (event.key, event.entry) == ("silent/a", None)
+
+
+def test_watches_on_a_member_that_hangs_are_given_up(url: str) -> None:
+    with closing(EtcdTransport(parse(url))) as transport, ThreadPoolExecutor(1) as pool:
+        stream = transport.watch(Watch("hung", 0), PATIENCE)
+        waiting = pool.submit(stream.next, PATIENCE)
+        transport._router.failed(stream.endpoint, 0.01)  # too short to tell
+        time.sleep(0.2)
+        assert not waiting.done()
+        transport._router.failed(stream.endpoint)
+        with pytest.raises(WatchEnded):
+            waiting.result(PATIENCE / 2)
+        stream.close()
+        assert not transport.streams
+
+
+def test_watches_of_tasks_too(url: str) -> None:
+    async def run() -> None:
+        transport = EtcdAsyncTransport(parse(url))
+        stream = await transport.watch(Watch("hung", 0), PATIENCE)
+        waiting = asyncio.create_task(stream.next(PATIENCE))
+        await asyncio.sleep(0.2)
+        transport._router.failed(stream.endpoint)
+        with pytest.raises(WatchEnded):
+            await asyncio.wait_for(waiting, PATIENCE / 2)
+        await stream.close()
+        await transport.close()
+
+    asyncio.run(run())
+
+
+def test_a_read_for_a_watch_takes_no_longer_than_the_wait(url: str) -> None:
+    class Recording(EtcdTransport):
+        def call(self, request: Request, seconds: float) -> Reply:
+            given.append(seconds)
+            return super().call(request, seconds)
+
+    given: list[float] = []
+    with closing(Recording(parse(url))) as transport:
+        reply = transport.call(Txn((), (Put("read", "x"),)), PATIENCE)
+        assert isinstance(reply, Answer)
+        transport.call(Txn((), (Put("other", "x"),)), PATIENCE)
+        with closing(transport.watch(Watch("read", reply.value.revision + 1), PATIENCE)) as stream:
+            given.clear()
+            assert stream.next(0.5) is None
+        assert len(given) == 1
+        assert 0.3 < given[0] <= 0.5
+
+
+@contextmanager
+def closing_the_first(target: int) -> Iterator[int]:
+    """A port that closes its first connection when a request has come, and passes on all others."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def move(one: socket.socket, other: socket.socket) -> None:
+        try:
+            while data := one.recv(1 << 16):
+                other.sendall(data)
+            other.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+
+    def serve() -> None:
+        first = True
+        while True:
+            try:
+                near, _ = listener.accept()
+            except OSError:
+                return
+            if first:
+                near.recv(1 << 16)
+                near.close()
+                first = False
+                continue
+            far = socket.create_connection(("127.0.0.1", target))
+            for pair in ((near, far), (far, near)):
+                threading.Thread(target=move, args=pair, daemon=True).start()
+            ends.extend((near, far))
+
+    ends: list[socket.socket] = []
+    thread = threading.Thread(target=serve, daemon=True)
+    thread.start()
+    try:
+        yield listener.getsockname()[1]
+    finally:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        thread.join(PATIENCE)
+        for end in ends:
+            end.close()
+
+
+def test_a_first_connection_that_is_closed_is_no_stranger(etcd: EtcdServer) -> None:
+    with closing_the_first(etcd.port) as port, vez.connect(f"etcd://127.0.0.1:{port}") as client:
+        client.lock("cut", timeout=PATIENCE).acquire().release()
+
+
+def test_a_first_connection_of_tasks_that_is_closed_is_no_stranger(etcd: EtcdServer) -> None:
+    async def run(port: int) -> None:
+        async with aio.connect(f"etcd://127.0.0.1:{port}") as client:
+            await (await client.lock("cut", timeout=PATIENCE).acquire()).release()
+
+    with closing_the_first(etcd.port) as port:
+        asyncio.run(run(port))
