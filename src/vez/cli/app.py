@@ -27,7 +27,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "run": ("vez.cli.run:run", "Run a command while holding a lock, a permit or a leadership."),
         "status": ("vez.cli.status:status", "Show who holds what, who waits, and for how long."),
         "break": ("vez.cli.break_lock:break_lock", "Take a lock from its holder by force."),
-        "prune": ("vez.cli.prune:prune", "Remove the files of names that nobody uses."),
+        "prune": ("vez.cli.prune:prune", "Remove what is kept of names that nobody uses."),
         "elect": ("vez.cli.elect:elect", "Stand as a candidate, and lead until interrupted."),
         "observe": ("vez.cli.observe:observe", "Print each new leader of an election."),
         "engines": ("vez.cli.engines:engines", "List where turns can be kept, and what each engine gives."),

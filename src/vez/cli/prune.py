@@ -1,4 +1,4 @@
-"""`vez prune`: remove the files of names that nobody uses."""
+"""`vez prune`: remove what is kept of names that nobody uses."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from vez.errors import CorruptState, VezError
 from vez.turns.client import Client, connect
 
 
-@click.command(short_help="Remove the files of names that nobody uses.")
+@click.command(short_help="Remove what is kept of names that nobody uses.")
 @click.argument("prefix", required=False, default="")
 @click.option("--url", help="The engine.  [default: VEZ_URL, or the files of this machine]")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def prune(prefix: str, url: str | None, as_json: bool) -> int:
-    """Remove the files of all names that nobody holds, waits for or watches; with PREFIX, of those that begin with it.
+    """Remove what is kept of names that nobody holds, waits for or watches; with PREFIX, of those that begin with it.
 
-    It is safe at any time. A name that is used again starts with a higher token than any that was issued before; only
-    its mean stay is forgotten. A directory also prunes itself when it has more than a thousand names. Damaged files are
-    left as they are and named, and the exit code is then 65.
+    On file: that is the file of a name, on etcd: the records of its forced releases. It is safe at any time. A name
+    that is used again starts with a higher token than any that was issued before; only its mean stay is forgotten. A
+    directory also prunes itself when it has more than a thousand names. Damaged files are left as they are and named,
+    and the exit code is then 65.
     """
     with connect(engine_url(url)) as client:
         removed = client.prune(prefix)

@@ -324,7 +324,8 @@ class Client(BaseClient[Lock, Election, AsyncEngine]):
         return await self.engine.names(prefix, kind)
 
     async def prune(self, prefix: str = "") -> int:
-        """Remove the files of idle names that begin with the prefix; how many. Their tokens are never issued again."""
+        """Remove what is kept of idle names that begin with the prefix; how many names. Their tokens are never issued
+        again. `file:` removes their files, `etcd:` the records of forced releases; `memory:` and `peers:` nothing."""
         return await self.engine.prune(prefix)
 
     async def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:
