@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.peers.groups import CALM, PATIENCE, places
 from vez.turns.client import connect
 
 
@@ -67,3 +68,30 @@ def test_few_descriptors_are_noted(tmp_path: Path) -> None:
 def test_what_cannot_be_looked_at_is_said_in_one_line(url: str, code: int, told: str) -> None:
     done = doctor(url)
     assert (done.returncode, done.stderr.splitlines()[0][: len(told) + 5]) == (code, f"vez: {told}")
+
+
+def measured(url: str, seconds: float = 10) -> dict[str, str]:
+    """What it says of the measurement."""
+    done = doctor(url, "--json", "--pairs", "3", before=f"from vez.cli import doctor\ndoctor.MOST_SECONDS = {seconds}")
+    assert done.stdout, done.stderr
+    told = json.loads(done.stdout)
+    assert done.returncode == int(told["problem"])
+    found: dict[str, str] = told["findings"][-1]
+    return found
+
+
+def test_an_engine_without_locks_is_measured_with_an_election() -> None:
+    with places(2) as made, connect(made.url(1, "bully", **CALM)):
+        found = measured(made.url(2, "bully", **CALM), PATIENCE)
+    assert (found["what"], found["level"]) == ("acquire and release a leadership, alone", "fine")
+    assert "of 3 pairs" in found["found"]
+
+
+@pytest.mark.parametrize(("algorithm", "level"), [("yoyo", "note"), ("raymond", "problem")])
+def test_what_is_not_granted_is_not_measured_and_the_rest_is_said(algorithm: str, level: str) -> None:
+    """Member 2 is missing. An election may also go to a member that does not ask, so it is only a note there."""
+    with places(2) as made:
+        found = measured(made.url(1, algorithm), 0.3)
+    assert found["level"] == level
+    assert found["found"].startswith("not measured: ")
+    assert "member 2 has not joined" in found["found"]

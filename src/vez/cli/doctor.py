@@ -14,9 +14,10 @@ from rich.markup import escape
 from vez.cli.output import console, print_json
 from vez.cli.tables import Column, print_table
 from vez.engines import provider
+from vez.engines.base import Traits
 from vez.engines.promises import Finding, rows
 from vez.engines.urls import which_url, without_password
-from vez.errors import Misuse
+from vez.errors import LockTimeout, Misuse
 from vez.turns.client import Client, connect
 
 MOST_SECONDS = 10.0
@@ -27,7 +28,7 @@ STYLES = {"fine": "green", "note": "yellow", "problem": "bold red"}
 @click.command(short_help="Look at a real engine.")
 @click.argument("url", required=False)
 @click.option("--pairs", type=click.IntRange(1, 1000), default=20, show_default=True, metavar="N",
-              help="Acquire and release a lock of its own so often, to measure.")  # fmt: skip
+              help="Acquire and release a name of its own so often, to measure.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def doctor(url: str | None, pairs: int, as_json: bool) -> int:
     """Connect to the engine at URL, look at what it runs on, and measure how long a turn takes.
@@ -60,21 +61,34 @@ def doctor(url: str | None, pairs: int, as_json: bool) -> int:
 
 
 def _measure(client: Client, pairs: int) -> Finding:
-    """Acquire and release a name that nobody else uses."""
-    lock = client.lock(f"vez-doctor/{os.getpid()}-{os.urandom(4).hex()}", timeout=MOST_SECONDS)
+    """Acquire and release a name that nobody else uses: a lock, or a leadership where the engine has no locks."""
+    traits, name = client.engine.traits, f"vez-doctor/{os.getpid()}-{os.urandom(4).hex()}"
+    if not (traits.locks or traits.elections):
+        return Finding("acquire and release, alone", "not measured: it has neither locks nor elections")
+    asked = (client.lock if traits.locks else client.election)(name, timeout=MOST_SECONDS)
+    what = f"acquire and release{'' if traits.locks else ' a leadership'}, alone"
     taken: list[float] = []
     end = time.monotonic() + MOST_SECONDS
-    while len(taken) < pairs and time.monotonic() < end:
-        begin = time.monotonic()
-        with lock:
-            pass
-        taken.append((time.monotonic() - begin) * 1000)
-    client.prune(lock.name)  # it leaves nothing behind
+    try:
+        while len(taken) < pairs and time.monotonic() < end:
+            begin = time.monotonic()
+            with asked:
+                pass
+            taken.append((time.monotonic() - begin) * 1000)
+    except LockTimeout as error:
+        return _not_granted(what, len(taken), error, traits)
+    client.prune(name)  # it leaves nothing behind
     taken.sort()
     middle, slowest = taken[len(taken) // 2], taken[-1]
-    return Finding(
-        "acquire and release, alone", f"median {middle:.2f} ms, slowest {slowest:.2f} ms, of {len(taken)} pairs"
-    )
+    return Finding(what, f"median {middle:.2f} ms, slowest {slowest:.2f} ms, of {len(taken)} pairs")
+
+
+def _not_granted(what: str, after: int, error: LockTimeout, traits: Traits) -> Finding:
+    """Nobody else asks for the name, so that is a problem, unless an algorithm chooses among those who do not ask."""
+    found = f"not measured: after {after} pairs {error.message}" if after else f"not measured: {error.message}"
+    if traits.locks or traits.order is not None:
+        return Finding(what, found, error.hint, "problem")
+    return Finding(what, found, "a member is missing, or the algorithm has chosen another one", "note")
 
 
 def _print(value: dict[str, Any]) -> None:
