@@ -52,6 +52,8 @@ class Traits(msgspec.Struct, frozen=True, kw_only=True):
     """Whose cycles of waits are refused: those of all who take part, only those within one process, or none."""
     lease_seconds: float | None = None
     """The lease of a request that names none; None without leases."""
+    chosen_leases: bool = True
+    """True if a request may name its own lease, where leases free the locks of the dead."""
     queue_visible: bool = True
     """True if `inspect` shows the waiters, and waiters know their position."""
     stays: Literal["all", "present"] | None = "all"

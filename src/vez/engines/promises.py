@@ -73,8 +73,9 @@ def rows(traits: Traits) -> list[tuple[str, str]]:
 def freed(traits: Traits) -> str:
     """When the lock of a dead holder is free."""
     if traits.frees == "lease":
-        seconds = "" if traits.lease_seconds is None else f": {traits.lease_seconds:g} s unless lease= says otherwise"
-        return f"when its lease has expired{seconds}"
+        seconds = "" if traits.lease_seconds is None else f": {traits.lease_seconds:g} s"
+        chosen = " unless lease= says otherwise" if seconds and traits.chosen_leases else ""
+        return f"when its lease has expired{seconds}{chosen}"
     return _FREES[traits.frees]
 
 

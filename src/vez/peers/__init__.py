@@ -25,6 +25,7 @@ from vez.engines.seam import AsyncEngine, Engine
 NEEDS = ""
 TRAITS = Traits(
     frees=None,
+    chosen_leases=False,
     reaches="network",
     token=None,
     cycles="process",

@@ -19,6 +19,7 @@ def traits_of(settings: Settings) -> Traits:
     return Traits(
         frees="lease" if stay_ms is not None else "members" if _noticed(kind) else None,
         lease_seconds=None if stay_ms is None else stay_ms * settings.time_scale / 1000,
+        chosen_leases=False,
         reaches="network",
         token="grant" if has_tokens(kind) or has_terms(kind) else None,
         cycles="process",
