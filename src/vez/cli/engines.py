@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -9,24 +10,30 @@ import msgspec
 from rich.markup import escape
 
 from vez import plugins
-from vez.cli.names import complete
+from vez.cli.given import only_with
+from vez.cli.names import complete, complete_algorithm
 from vez.cli.output import console, print_json
 from vez.cli.tables import Column, print_table
 from vez.engines import ENGINES, provider, schemes
+from vez.engines.base import Traits
 from vez.engines.promises import freed, missing, rows
-from vez.errors import BrokenPlugin
+from vez.errors import BrokenPlugin, Misuse
 
 
 @click.command(short_help="List the engines.")
 @click.argument("scheme", required=False, shell_complete=complete(schemes))
+@click.option("--algorithm", metavar="NAME", shell_complete=complete_algorithm,
+              help="With peers: what a group with this algorithm gives and does not tolerate.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def engines(scheme: str | None, as_json: bool) -> int:
+def engines(scheme: str | None, algorithm: str | None, as_json: bool) -> int:
     """List the engines: who can take part, when the lock of a dead holder is free, and what is missing to use it.
 
     With SCHEME, for example `file`, all that this engine gives and does not give. Engines of other packages are listed
-    too; one that is broken is named and harms nothing else.
+    too; one that is broken is named and harms nothing else. What `peers` gives depends on the algorithm: name it with
+    --algorithm.
     """
-    found = [_describe(one) for one in ([scheme.removesuffix(":")] if scheme else schemes())]
+    only_with("SCHEME", scheme is not None, "algorithm")
+    found = [_describe(one, algorithm) for one in ([scheme.removesuffix(":")] if scheme else schemes())]
     if scheme and "broken" in found[0]:
         raise BrokenPlugin(found[0]["broken"])
     if as_json:
@@ -38,12 +45,12 @@ def engines(scheme: str | None, as_json: bool) -> int:
     return 0
 
 
-def _describe(scheme: str) -> dict[str, Any]:
+def _describe(scheme: str, algorithm: str | None) -> dict[str, Any]:
     entry = None if scheme in ENGINES else plugins.entries(plugins.ENGINES).get(scheme)
     package = "vez" if entry is None else plugins.package_of(entry)
     try:
         found = provider(scheme)
-        traits = found.TRAITS
+        traits = found.TRAITS if algorithm is None else _traits_by(scheme, algorithm)
         told = [{"what": what, "here": here} for what, here in rows(traits)]
     except (BrokenPlugin, AttributeError, KeyError, TypeError) as error:
         if entry is None:
@@ -52,6 +59,7 @@ def _describe(scheme: str) -> dict[str, Any]:
         return {"scheme": scheme, "package": package, "broken": why}
     return {
         "scheme": scheme,
+        **({} if algorithm is None else {"algorithm": algorithm}),
         "package": package,
         "needs": found.NEEDS,
         "missing": missing(found.NEEDS),
@@ -59,6 +67,14 @@ def _describe(scheme: str) -> dict[str, Any]:
         "gives": told,
         "free": freed(traits),
     }
+
+
+def _traits_by(scheme: str, algorithm: str) -> Traits:
+    """The traits of an engine that works by an algorithm."""
+    by: Callable[[str], Traits] | None = getattr(provider(scheme), "traits_by", None)
+    if by is None:
+        raise Misuse(f"{scheme}: does not work by an algorithm that can be chosen", hint="leave --algorithm out")
+    return by(algorithm)
 
 
 def _to_use(one: dict[str, Any]) -> str:
@@ -85,7 +101,8 @@ def _print_all(found: list[dict[str, Any]]) -> None:
 
 def _print_one(one: dict[str, Any]) -> None:
     out = console()
-    out.print(f"[bold]{escape(one['scheme'])}:[/]  {_to_use(one)}  [dim]({escape(one['package'])})[/]")
+    by = f" by {escape(one['algorithm'])}" if "algorithm" in one else ""
+    out.print(f"[bold]{escape(one['scheme'])}:{by}[/]  {_to_use(one)}  [dim]({escape(one['package'])})[/]")
     lines = [[row["what"], escape(row["here"])] for row in one["gives"]]
     print_table(out, [Column(style="dim"), Column()], lines, ruled=False)
     for note in one["traits"]["notes"]:

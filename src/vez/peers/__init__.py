@@ -19,6 +19,8 @@ earlier rows:
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 from vez.engines.base import Traits
 from vez.engines.seam import AsyncEngine, Engine
 
@@ -43,6 +45,14 @@ TRAITS = Traits(
     ),
 )
 """What holds for every group. The engine's own traits say what the algorithm adds."""
+
+
+def traits_by(algorithm: str) -> Traits:
+    """What a group with this algorithm gives and does not tolerate, with three members and no other options."""
+    from vez.peers.settings import read_url
+    from vez.peers.traits import traits_of
+
+    return traits_of(read_url(f"peers://unix:1,unix:2,unix:3?me=1&algorithm={quote(algorithm)}"))
 
 
 def open_engine(url: str) -> Engine:
