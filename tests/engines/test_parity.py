@@ -119,3 +119,24 @@ def test_everything_that_an_engine_for_tasks_does_is_awaited(kind: type) -> None
     functions = {name: made for name, made in public(kind).items() if inspect.isfunction(made)}
     plain_ones = {name for name, made in functions.items() if not inspect.iscoroutinefunction(made)}
     assert plain_ones == {"abandon", "observe"}
+
+
+def test_unknown_options_are_refused_in_the_name_of_what_was_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads = client.connect("memory:unknown-options")
+    monkeypatch.setattr("vez.turns.client._default", threads)
+    for makes in (threads, aio.connect("memory:unknown-options")):
+        for called, more in (
+            ("lock", ()),
+            ("read_lock", ()),
+            ("write_lock", ()),
+            ("semaphore", (2,)),
+            ("election", ()),
+        ):
+            with pytest.raises(TypeError, match=rf"^{called}\(\) got an unexpected keyword argument 'patience'$"):
+                getattr(makes, called)("x", *more, patience=3)
+        for called in ("read_lock", "write_lock"):
+            with pytest.raises(TypeError, match=rf"^{called}\(\) got an unexpected keyword argument 'shared'$"):
+                getattr(makes, called)("x", shared=True)
+    for module in (vez, vez.aio):
+        with pytest.raises(TypeError, match=r"^lock\(\) got an unexpected keyword argument 'patience'$"):
+            module.lock("x", patience=3)

@@ -251,11 +251,6 @@ def test_wrong_terms_are_refused(client: vez.Client, wrong: dict[str, Any]) -> N
         client.lock("x", **wrong)
 
 
-def test_unknown_options_are_refused(client: vez.Client) -> None:
-    with pytest.raises(TypeError, match="patience"):
-        client.lock("x", patience=3)  # type: ignore[call-arg]
-
-
 # Callbacks and logging
 
 

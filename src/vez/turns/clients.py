@@ -59,7 +59,15 @@ class Asked(NamedTuple):
     terms: Terms
 
 
-def asked(
+def asked(called: str, options: Options) -> Asked:
+    """Check the options of what the program called."""
+    for option in options:
+        if option not in Options.__annotations__:
+            raise TypeError(f"{called}() got an unexpected keyword argument {option!r}")
+    return _checked(**options)
+
+
+def _checked(
     *,
     timeout: float | None = None,
     label: str | None = None,
@@ -72,7 +80,6 @@ def asked(
     on_lost: Told | None = None,
     on_released: Told | None = None,
 ) -> Asked:
-    """Check the options."""
     verbose = log.isEnabledFor(DEBUG)
     terms = check_terms(Terms(bool(reentrant), at_least, on_acquired, on_lost, on_released, verbose))
     return Asked(check_timeout(timeout), label, grace, check_lease(lease), on_wait, terms)
@@ -115,21 +122,19 @@ class BaseClient(Generic[L, E, N]):
             not options and self._metrics is None and not log.isEnabledFor(DEBUG)
         ):  # the short way: many programs make a lock for each turn
             return self._lock_type(self.engine, lock_request(name, shared, None, self._grace, None), None, None)
-        given = asked(**options)
-        request = lock_request(name, shared, given.label, self._patience(given), given.lease_ms)
-        return self._make(self._lock_type, request, given)
+        return self._lock("lock", name, shared, options)
 
     def read_lock(self, name: str, **options: Unpack[Options]) -> L:
         """A shared lock, for readers. First come, first served: neither readers nor writers starve."""
-        return self.lock(name, shared=True, **options)
+        return self._lock("read_lock", name, True, options) if options else self.lock(name, shared=True)
 
     def write_lock(self, name: str, **options: Unpack[Options]) -> L:
         """An exclusive lock, for writers; like `lock`."""
-        return self.lock(name, **options)
+        return self._lock("write_lock", name, False, options) if options else self.lock(name)
 
     def semaphore(self, name: str, limit: int, **options: Unpack[Options]) -> L:
         """A semaphore: at most `limit` holders at once. All who use it at the same time must name the same limit."""
-        given = asked(**options)
+        given = asked("semaphore", options)
         if given.terms.reentrant:
             raise Misuse("a semaphore is not reentrant", hint="each acquire takes one more permit")
         request = permit_request(name, limit, label=given.label, grace=self._patience(given), lease_ms=given.lease_ms)
@@ -137,7 +142,7 @@ class BaseClient(Generic[L, E, N]):
 
     def election(self, name: str, *, weight: int = 0, **options: Unpack[Options]) -> E:
         """A candidacy. When there is no leader the heaviest candidate wins, among equals the first."""
-        given = asked(**options)
+        given = asked("election", options)
         label = default_label() if given.label is None else given.label
         request = election_request(name, weight, label=label, grace=self._patience(given), lease_ms=given.lease_ms)
         return self._make(self._election_type, request, given)
@@ -154,6 +159,11 @@ class BaseClient(Generic[L, E, N]):
 
     def _patience(self, given: Asked) -> float:
         return self._grace if given.grace is None else given.grace
+
+    def _lock(self, called: str, name: str, shared: bool, options: Options) -> L:
+        given = asked(called, options)
+        request = lock_request(name, shared, given.label, self._patience(given), given.lease_ms)
+        return self._make(self._lock_type, request, given)
 
     def _make(self, kind: type[M], request: Request, given: Asked) -> M:
         engine = self.engine if given.terms == NO_TERMS else self._under_terms(self.engine, given.terms)
