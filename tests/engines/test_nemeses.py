@@ -210,9 +210,16 @@ def test_turns_between_the_faults_count_too(turn_ms: int, expected: Status) -> N
     begin = 2000 * MS
     faults = [Fault(begin + number * 80 * MS, 1, "interrupt") for number in range(12)]
     lines += [Line(begin + turn * turn_ms * MS, 1, "entered") for turn in range(1000 // turn_ms)]
-    assert throughput.judge(lines, faults, found, Slack()).status is expected
+    judged = throughput.judge(lines, faults, found, Slack())
+    assert judged.status is expected
+    assert "; between faults " in judged.evidence
     paused = [Fault(begin - 1, 2, "pause"), *faults]  # so nothing of it is undisturbed
-    assert throughput.judge(lines, paused, found, Slack()).status is Status.HOLDS_IN_RUNS
+    few = throughput.judge(lines, paused, found, Slack())
+    assert few.status is Status.HOLDS_IN_RUNS
+    assert "between faults not judged: fewer than 8 undisturbed times" in few.evidence
+    disk = throughput.judge(lines, faults, found, Slack(), steady=False)
+    assert disk.status is Status.HOLDS_IN_RUNS
+    assert "between faults not judged: some of them make turns wait for the disk" in disk.evidence
 
 
 def test_the_end_of_a_range_of_tokens_is_reached_on_purpose(tmp_path: Path) -> None:

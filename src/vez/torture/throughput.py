@@ -17,7 +17,7 @@ from vez.torture.history import Fault
 from vez.torture.record import Line
 from vez.torture.relay import STAY
 from vez.torture.speed import Slack
-from vez.words import said
+from vez.words import Sentence, said
 
 NAME = "throughput"
 RATIO = 3.5
@@ -51,10 +51,17 @@ def judge(lines: list[Line], faults: list[Fault], slices: list[Slice], slack: Sl
     found = min(calm)
     between = _between(lines, faults, slices, _AFTER_MS + slack.takeover_ms) if steady else None
     words = {"turn": f"{found:.1f}", "bare": f"{max(relays):.1f}", "bound": f"{bound:.1f}",
-             "between": "–" if between is None else f"{between[0]:.1f}"}  # fmt: skip
+             "between": _told(between, steady)}  # fmt: skip
     if found > bound or (between is not None and between[0] > BETWEEN * max(bound, RATIO * between[1])):
         return broken(NAME, said("turns_slow", **words))
     return holds(NAME, said("turns_quick", **words))
+
+
+def _told(between: tuple[float, float] | None, steady: bool) -> Sentence:
+    """How long a turn takes between faults, or why that was not judged."""
+    if between is not None:
+        return said("turns_between", ms=f"{between[0]:.1f}")
+    return said("turns_between_few", least=FEWEST) if steady else said("turns_between_disk")
 
 
 def late_ms(lines: list[Line], slices: list[Slice]) -> float:

@@ -242,16 +242,23 @@ VERDICTS: dict[str, tuple[str, str]] = {
         "o trabalhador {worker} entrou em {at} ms com a ficha {token}, quando só as abaixo de {bound} estavam no disco",
     ),
     "turns_slow": (
-        "a turn takes {turn} ms in the best calm slice and {between} ms between faults; without the engine {bare} ms, "
-        "so {bound} ms are allowed",
-        "um turno leva {turn} ms na melhor fatia calma e {between} ms entre falhas; sem o motor {bare} ms, "
-        "logo são permitidos {bound} ms",
+        "a turn takes {turn} ms in the best calm slice; without the engine {bare} ms, so {bound} ms are allowed; "
+        "{between}",
+        "um turno leva {turn} ms na melhor fatia calma; sem o motor {bare} ms, logo são permitidos {bound} ms; "
+        "{between}",
     ),
     "turns_quick": (
-        "a turn takes {turn} ms in a calm slice and {between} ms between faults, allowed are {bound} ms; "
-        "without the engine {bare} ms",
-        "um turno leva {turn} ms numa fatia calma e {between} ms entre falhas, permitidos {bound} ms; "
-        "sem o motor {bare} ms",
+        "a turn takes {turn} ms in a calm slice, allowed are {bound} ms; without the engine {bare} ms; {between}",
+        "um turno leva {turn} ms numa fatia calma, permitidos {bound} ms; sem o motor {bare} ms; {between}",
+    ),
+    "turns_between": ("between faults {ms} ms", "entre falhas {ms} ms"),
+    "turns_between_few": (
+        "between faults not judged: fewer than {least} undisturbed times",
+        "entre falhas sem julgamento: menos de {least} intervalos sem perturbação",
+    ),
+    "turns_between_disk": (
+        "between faults not judged: some of them make turns wait for the disk",
+        "entre falhas sem julgamento: algumas fazem os turnos esperarem pelo disco",
     ),
     "stays_sound": (
         "{count} stays, never more than {limit} inside that exclude each other, in the order of their tokens",
