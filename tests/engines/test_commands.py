@@ -267,6 +267,7 @@ def test_run_within_run_of_the_same_name_is_refused(start: Start, client: vez.Cl
     within = [sys.executable, "-m", "vez", "run"]
     code, _, err = finish(start("run", "x", "--", *within, "x", "--", "true"))
     assert (code, "which started this one" in err) == (64, True)
+    assert "lock 'x' is already held by the outer `vez run` (process " in err
     assert finish(start("run", "x", "--", *within, "y", "--", *within, "x", "--", "true"))[0] == 64
     assert finish(start("run", "x", "--", *within, "--no-wait", "x", "--", "true"))[0] == 75
     assert finish(start("run", "--semaphore", "2", "x", "--", *within, "--semaphore", "2", "x", "--", "true"))[0] == 0

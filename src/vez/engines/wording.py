@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Sequence
 
-from vez.engines.base import Contestant, Request
+from vez.engines.base import Contestant, Kind, Request
 from vez.engines.machine import host_name
 from vez.engines.urls import without_password
 from vez.errors import AlreadyHeld, Deadlock, EngineUnavailable, LockTimeout, Misuse, OwnershipLost
@@ -52,6 +52,14 @@ def already_held(request: Request, token: int | None) -> AlreadyHeld:
     return AlreadyHeld(
         f"{request.kind} {request.name!r} is already held by the caller{with_token}",
         hint="the caller would wait for itself; pass the grant along, or release it first",
+    )
+
+
+def held_outside(kind: Kind, name: str, holder: Contestant) -> AlreadyHeld:
+    """The error for a `vez run` that asks for what an outer one holds."""
+    return AlreadyHeld(
+        f"{kind} {name!r} is already held by the outer `vez run` ({who_is(holder)}), which started this one",
+        hint="they would wait for each other; leave one of them out, or use another name",
     )
 
 

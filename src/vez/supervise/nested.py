@@ -9,7 +9,8 @@ import msgspec
 from vez.engines.base import Kind
 from vez.engines.seam import AsyncEngine
 from vez.engines.urls import without_password
-from vez.errors import AlreadyHeld, VezError
+from vez.engines.wording import held_outside
+from vez.errors import VezError
 
 HELD = "VEZ_HELD"
 """The environment variable for the command of `vez run`: all that it and outer ones hold, as JSON."""
@@ -65,7 +66,4 @@ async def refuse_outer(engine: AsyncEngine, kind: Kind, name: str, limit: int) -
     seen = await engine.inspect(name, kind)
     holders = [who for who in seen.holders if who.token in claims and not who.lost]
     if len(holders) >= limit:
-        raise AlreadyHeld(
-            f"{kind} {name!r} is held by the outer `vez run` (process {holders[0].pid}), which started this one",
-            hint="they would wait for each other; leave one of them out, or use another name",
-        )
+        raise held_outside(kind, name, holders[0])
