@@ -35,6 +35,7 @@ def told(line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixtu
         ("check token-ring", 0, "prometida, mas julgada só a pedido: bounded_waiting (--property bounded_waiting)"),
         ("check token-ring", 0, "justiça: no fim, mensagens chegam, estadias terminam; pedidos e falhas podem nunca"),
         ("check token-ring", 0, "sem execução nestes estados, logo sem verificação: on_recover, on_withdraw"),
+        ("check recipe:etcd-lock --max-states 200", 2, " abstraído: process 1 is the server"),
         ("check bully --max-states 500", 2, "parada: além do limite de 500 estados (--max-states)"),
         ("check ricart-agrawala-priority --first", 1, "parada na primeira violação (--first)"),
         ("sim bully --pause 2@3+4", 0, "não respeitou uma hipótese: limites de tempo conhecidos (o processo 2: pausa)"),

@@ -192,7 +192,7 @@ def _print(
         )
     )
     if found.abstraction:
-        out.print(f"[dim]abstracted: {found.abstraction}[/]")
+        out.print(f"[dim]{in_words('abstracted', 'abstraído')}: {found.abstraction}[/]")
     for text in found.bugs:
         out.print(f"[bold red]bug:[/] {escape(text)}")
     print_verdicts(out, found.verdicts)
