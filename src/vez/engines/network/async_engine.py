@@ -13,7 +13,7 @@ from weakref import WeakSet, ref
 from vez.engines.apart import apart
 from vez.engines.base import Break, Inspection, Kind, Leader, Progress, Request
 from vez.engines.circles import forget, refuse_circle
-from vez.engines.network.book import Book, Seen
+from vez.engines.network.book import Book, Seen, Standing
 from vez.engines.network.common import ANSWER_SECONDS, LOOK_SECONDS, PATIENCE, RELEASE_SECONDS, Shared, silent
 from vez.engines.network.course import CLEAN_UP_SECONDS, Clock, Over, now
 from vez.engines.network.holding import NetworkClaim
@@ -26,7 +26,7 @@ from vez.engines.owners import find, held_meanwhile, here, leave
 from vez.engines.queueing import TELL
 from vez.engines.seam import AsyncEngine, AsyncHolding
 from vez.engines.wording import RELEASED, timed_out
-from vez.errors import Misuse
+from vez.errors import EngineUnavailable, Misuse
 from vez.recipes import Recipe, SessionEnded
 
 T = TypeVar("T")
@@ -108,7 +108,7 @@ class NetworkAsyncEngine(Shared, AsyncEngine):
             if blocked:
                 await apart(partial(refuse_circle, claim, self, blocked))
             if progress is not None and claim.session is not None:
-                found = await self._pump.run(self.book.place(claim.session.value, request))
+                found = await self._standing(claim, claim.session)
                 if found is not None:
                     progress(self._place(claim, found))
 
@@ -143,6 +143,14 @@ class NetworkAsyncEngine(Shared, AsyncEngine):
                 continue
             if self._taken(claim, session):
                 return
+
+    async def _standing(self, claim: TaskHolding, session: Session) -> Standing | None:
+        """Where a waiting request stands; None if the server does not say so soon. The request goes on waiting."""
+        try:
+            recipe = self.book.place(session.value, claim.request)
+            return await self._pump.run(recipe, TaskGuard(self._report_until(claim.guard)))
+        except (EngineUnavailable, Over):
+            return None
 
     def _withdraw(self, claim: TaskHolding) -> None:
         """A request has failed: see to it that nothing is left, without waiting."""

@@ -36,7 +36,7 @@ ANSWER_SECONDS = 10.0
 """Longest wait for an inspection and the like."""
 IN_DOUBT = "its transfer had no reply, and may take effect"
 LOOK_SECONDS = 1.0
-"""Longest wait for who holds what was not granted, for the text of an error."""
+"""Longest wait for what is only told: who holds what was not granted, and where a waiter stands."""
 
 
 class NotFree(Over):
@@ -93,6 +93,11 @@ class Shared:
     def _deadline(self, seconds: float | None) -> float | None:
         """Until when a request with this timeout may go on, on the clock of proofs."""
         return None if seconds is None else self._clock() + (seconds or TRY_SECONDS)
+
+    def _report_until(self, guard: Guard) -> float:
+        """Until when the server is asked where a waiter stands: never longer than the request itself waits."""
+        soon = self._clock() + LOOK_SECONDS
+        return soon if guard.deadline is None else min(soon, guard.deadline)
 
     def _undecided(self, guard: Guard, error: Over, seconds: float | None) -> Exception | None:
         """The error for a request that ended before the server has decided it; None if it was decided, or waited."""

@@ -13,7 +13,7 @@ from weakref import WeakSet, ref
 from vez.engines.base import Break, Inspection, Kind, Leader, Progress, Request
 from vez.engines.circles import forget, refuse_circle
 from vez.engines.machine import at_fork
-from vez.engines.network.book import Book, Seen
+from vez.engines.network.book import Book, Seen, Standing
 from vez.engines.network.common import ANSWER_SECONDS, LOOK_SECONDS, PATIENCE, RELEASE_SECONDS, Shared, silent
 from vez.engines.network.course import CLEAN_UP_SECONDS, Clock, Over, now
 from vez.engines.network.holding import NetworkClaim
@@ -25,6 +25,7 @@ from vez.engines.owners import find, held_meanwhile, leave, running
 from vez.engines.queueing import TELL
 from vez.engines.seam import Engine, Holding
 from vez.engines.wording import RELEASED, timed_out
+from vez.errors import EngineUnavailable
 from vez.recipes import Recipe, SessionEnded
 
 T = TypeVar("T")
@@ -79,7 +80,7 @@ class NetworkEngine(Shared, Engine):
             if blocked:
                 refuse_circle(claim, self, blocked)
             if progress is not None and claim.session is not None:
-                found = self._pump.run(self.book.place(claim.session.value, request))
+                found = self._standing(claim, claim.session)
                 if found is not None:
                     progress(self._place(claim, found))
 
@@ -113,6 +114,14 @@ class NetworkEngine(Shared, Engine):
                 continue
             if self._taken(claim, session):
                 return
+
+    def _standing(self, claim: ThreadHolding, session: Session) -> Standing | None:
+        """Where a waiting request stands; None if the server does not say so soon. The request goes on waiting."""
+        try:
+            recipe = self.book.place(session.value, claim.request)
+            return self._pump.run(recipe, ThreadGuard(self._report_until(claim.guard)))
+        except (EngineUnavailable, Over):
+            return None
 
     def _withdraw(self, claim: ThreadHolding) -> None:
         """A request has failed: see to it that nothing is left, without waiting."""

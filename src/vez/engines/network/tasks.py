@@ -106,6 +106,7 @@ class _Run:
     async def _wait(self, step: Wait, at: float) -> Changed | Elapsed | Unwatched:
         if self._guard.on_wait is not None and (asked := self._guard.on_wait()) is not None:
             await asked
+            at = self._course.allowed()  # it may have taken a while
         seconds = self._course.waiting(at, step.seconds)
         if step.watch is None:
             await self._guard.sleep(seconds)

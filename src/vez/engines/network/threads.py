@@ -102,6 +102,7 @@ class _Run:
     def _wait(self, step: Wait, at: float) -> Changed | Elapsed | Unwatched:
         if self._guard.on_wait is not None:
             self._guard.on_wait()
+            at = self._course.allowed()  # it may have taken a while
         seconds = self._course.waiting(at, step.seconds)
         if step.watch is None:
             self._guard.sleep(seconds)
