@@ -347,7 +347,16 @@ def test_a_host_that_nobody_knows(asking: Any) -> None:
         ("etcd://host:0", "host:port"),
         ("etcd://a,,b", "host:port"),
         ("etcd://a\r\nX: y:1", "host:port"),
+        ("etcd://a..b:2379", "'a..b:2379' where host:port"),
+        ("etcd://.b", "host:port"),
+        (f"etcd://{'a' * 300}", "host:port"),
+        (f"etcd://host:{'9' * 5000}", "host:port"),
+        ("etcd://host/\udcff", "not an etcd URL"),
         ("etcd://host?leese=3", "'leese'"),
+        (f"etcd://host?lease={'9' * 5000}", "lease"),
+        ("etcd://host?ca=%00", "cannot be used"),
+        (f"etcd://user@host?password-file={sys.executable}", "not text"),
+        ("etcd://user@host?password-file=%00", "cannot be read"),
         ("etcd://host?lease=0", "lease"),
         ("etcd://host?lease=soon", "lease"),
         ("etcd://:secret@host", "no user"),
@@ -373,6 +382,7 @@ def test_urls_that_say_nothing(url: str, what: str) -> None:
 def test_what_a_url_says() -> None:
     address = parse("etcd://ada:p%40ss@h1:1,[::1]:2,h3/a/b?lease=7")
     assert [str(one) for one in address.endpoints] == ["h1:1", "[::1]:2", f"h3:{DEFAULT_PORT}"]
+    assert [one.host for one in parse("etcd://a.example.,[fe80::1%eth0]:1").endpoints] == ["a.example.", "fe80::1%eth0"]
     assert (address.namespace, address.user, address.password) == ("a/b/", "ada", "p@ss")
     assert address.lease_seconds == 7
 

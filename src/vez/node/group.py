@@ -203,10 +203,18 @@ def _id(text: str) -> int:
 
 
 def _address(text: str, folder: Path) -> Address:
-    if text.startswith("unix:"):
+    if text.startswith("unix:") and "\0" not in text:
         return Unix(str(folder / text.removeprefix("unix:")))
     host, colon, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]")
-    if not colon or not host or not re.fullmatch(r"[0-9]{1,5}", port) or not 0 < int(port) < 65536:
+    if not colon or not _is_host(host) or not re.fullmatch(r"[0-9]{1,5}", port) or not 0 < int(port) < 65536:
         raise Misuse(f"group: {text[:60]!r} is not an address", hint="use 127.0.0.1:7001 or unix:PATH")
     return Tcp(host, int(port))
+
+
+def _is_host(host: str) -> bool:
+    """False for a name that cannot be looked up, because a part of it is empty or longer than 63 characters."""
+    try:
+        return bool(host.encode("idna")) and host.isprintable() and " " not in host
+    except UnicodeError:
+        return False

@@ -28,6 +28,9 @@ EXAMPLE = "for example etcd://10.0.0.5:2379,10.0.0.6:2379/namespace?lease=5"
 
 
 _HOST = re.compile(r"[A-Za-z0-9_.:%-]+")
+_NOT_TEXT = re.compile("[\ud800-\udfff]")
+"""Half characters: bytes of a command line that are not UTF-8."""
+_PORT, _SECONDS = re.compile(r"[0-9]{1,5}"), re.compile(r"[0-9]{1,10}")
 _YES, _NO = ("1", "true", "yes"), ("", "0", "false", "no")
 
 
@@ -67,7 +70,7 @@ class Address(msgspec.Struct, frozen=True):
             made = ssl.create_default_context(cafile=self.ca or None)
             if self.cert:
                 made.load_cert_chain(self.cert, self.key or None)
-        except (OSError, ssl.SSLError) as error:
+        except (OSError, ValueError) as error:  # a path or a file that says nothing
             files = ", ".join(filter(None, (self.ca, self.cert, self.key)))
             raise Misuse(f"the certificates {files} cannot be used: {error}", hint="PEM files are expected") from error
         return made
@@ -79,7 +82,7 @@ def parse(url: str) -> Address:
     rest, _, query = rest.partition("?")
     place, _, namespace = rest.partition("/")
     credentials, at, hosts = place.rpartition("@")
-    if scheme != "etcd" or not hosts or "#" in url:
+    if scheme != "etcd" or not hosts or "#" in url or _NOT_TEXT.search(url):
         raise Misuse(f"{without_password(url)!r} is not an etcd URL", hint=EXAMPLE)
     options = _options(url, query)
     user, colon, password = credentials.partition(":")
@@ -135,8 +138,9 @@ def _password(options: dict[str, str]) -> str:
     if path := options.get("password-file"):
         try:
             return Path(path).read_text(encoding="utf-8").rstrip("\r\n")
-        except OSError as error:
-            raise Misuse(f"the file {path} with the password cannot be read: {error.strerror}") from error
+        except (OSError, ValueError) as error:  # ValueError: no text, or no path
+            why = getattr(error, "strerror", None) or "it is not text in UTF-8"
+            raise Misuse(f"the file {path!r} with the password cannot be read: {why}") from error
     return os.environ.get(PASSWORD, "")
 
 
@@ -146,9 +150,17 @@ def _endpoint(url: str, text: str) -> Endpoint:
         host, port = text, str(DEFAULT_PORT)
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
-    if not _HOST.fullmatch(host) or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
+    if not _is_host(host) or not _PORT.fullmatch(port) or not 0 < int(port) < 65536:
         raise Misuse(f"{without_password(url)!r} has {_shown(url, text)} where host:port is expected", hint=EXAMPLE)
     return Endpoint(host, int(port))
+
+
+def _is_host(host: str) -> bool:
+    """False for a name that cannot be looked up, because a part of it is empty or longer than 63 characters."""
+    try:
+        return bool(_HOST.fullmatch(host) and host.encode("idna"))
+    except UnicodeError:
+        return False
 
 
 def _namespace(url: str, text: str) -> str:
@@ -159,6 +171,6 @@ def _namespace(url: str, text: str) -> str:
 
 
 def _lease(text: str) -> int:
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= LARGEST_LEASE_SECONDS:
-        raise Misuse(f"a lease on etcd is a whole number of seconds above 0, found {text!r}", hint=EXAMPLE)
+    if not _SECONDS.fullmatch(text) or not 1 <= int(text) <= LARGEST_LEASE_SECONDS:
+        raise Misuse(f"a lease on etcd is a whole number of seconds above 0, found {text!r:.40}", hint=EXAMPLE)
     return int(text)
