@@ -21,11 +21,15 @@ _INVISIBLE = re.compile(
 """Letters and marks that are not drawn: fillers, joiners, variation selectors. Two names must not look the same."""
 
 
-@lru_cache(maxsize=4096)
 def check_name(name: str) -> str:
     """The name, if it is valid; else `Misuse`."""
     if not isinstance(name, str):
         raise Misuse(f"a name must be text, found {type(name).__name__}", hint="for example vez.lock('nightly')")
+    return _checked(name)
+
+
+@lru_cache(maxsize=4096)
+def _checked(name: str) -> str:
     if not name:
         raise Misuse("a name must not be empty", hint="for example vez.lock('nightly')")
     for place, character in enumerate(name):

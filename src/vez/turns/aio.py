@@ -28,7 +28,7 @@ from vez.turns.decorate import refuse_wrong_kind
 from vez.turns.describe import describe_client, describe_grant, describe_holders, describe_lock
 from vez.turns.grant import BaseGrant
 from vez.turns.metrics import Meter
-from vez.turns.request import OWN_TIMEOUT, OwnTimeout, check_kind, check_reason, check_timeout
+from vez.turns.request import OWN_TIMEOUT, OwnTimeout, check_kind, check_prefix, check_reason, check_timeout
 from vez.turns.tasks import calling_owner, owner_of
 from vez.turns.watched import WatchedAsyncEngine
 
@@ -321,12 +321,12 @@ class Client(BaseClient[Lock, Election, AsyncEngine]):
 
     async def locks(self, prefix: str = "", kind: Kind = "lock") -> list[str]:
         """Names in use, or once used, that begin with the prefix."""
-        return await self.engine.names(prefix, kind)
+        return await self.engine.names(check_prefix(prefix), check_kind(kind))
 
     async def prune(self, prefix: str = "") -> int:
         """Remove what is kept of idle names that begin with the prefix; how many names. Their tokens are never issued
         again. `file:` removes their files, `etcd:` the records of forced releases; `memory:` and `peers:` nothing."""
-        return await self.engine.prune(prefix)
+        return await self.engine.prune(check_prefix(prefix))
 
     async def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:
         """Take a name from its holders by force: recorded, and told to them first. None if nobody holds it."""

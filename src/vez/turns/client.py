@@ -27,7 +27,7 @@ from vez.turns.decorate import refuse_wrong_kind
 from vez.turns.describe import describe_client, describe_grant, describe_holders, describe_lock
 from vez.turns.grant import BaseGrant
 from vez.turns.metrics import Meter
-from vez.turns.request import OWN_TIMEOUT, OwnTimeout, check_kind, check_reason, check_timeout
+from vez.turns.request import OWN_TIMEOUT, OwnTimeout, check_kind, check_prefix, check_reason, check_timeout
 from vez.turns.watched import WatchedEngine
 
 P = ParamSpec("P")
@@ -293,12 +293,12 @@ class Client(BaseClient[Lock, Election, Engine]):
 
     def locks(self, prefix: str = "", kind: Kind = "lock") -> list[str]:
         """Names in use, or once used, that begin with the prefix."""
-        return self.engine.names(prefix, kind)
+        return self.engine.names(check_prefix(prefix), check_kind(kind))
 
     def prune(self, prefix: str = "") -> int:
         """Remove what is kept of idle names that begin with the prefix; how many names. Their tokens are never issued
         again. `file:` removes their files, `etcd:` the records of forced releases; `memory:` and `peers:` nothing."""
-        return self.engine.prune(prefix)
+        return self.engine.prune(check_prefix(prefix))
 
     def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:
         """Take a name from its holders by force: recorded, and told to them first. None if nobody holds it."""

@@ -16,7 +16,14 @@ from vez.engines.names import check_name
 from vez.engines.seam import AsyncEngine, Engine
 from vez.errors import Misuse
 from vez.turns.metrics import Meter, Metrics
-from vez.turns.request import check_lease, check_timeout, default_label, election_request, lock_request
+from vez.turns.request import (
+    check_lease,
+    check_progress,
+    check_timeout,
+    default_label,
+    election_request,
+    lock_request,
+)
 from vez.turns.request import semaphore_request as permit_request
 from vez.turns.terms import NO_TERMS, Terms, Told, check_terms, log
 
@@ -82,7 +89,7 @@ def _checked(
 ) -> Asked:
     verbose = log.isEnabledFor(DEBUG)
     terms = check_terms(Terms(bool(reentrant), at_least, on_acquired, on_lost, on_released, verbose))
-    return Asked(check_timeout(timeout), label, grace, check_lease(lease), on_wait, terms)
+    return Asked(check_timeout(timeout), label, grace, check_lease(lease), check_progress(on_wait), terms)
 
 
 class MakesLock(Protocol):

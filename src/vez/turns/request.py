@@ -8,10 +8,11 @@ from enum import Enum
 from functools import lru_cache
 from typing import get_args
 
-from vez.engines.base import MAX_GRACE_MS, MAX_LABEL, Kind, Request
+from vez.engines.base import MAX_GRACE_MS, MAX_LABEL, Kind, Progress, Request
 from vez.engines.machine import host_name
 from vez.engines.names import check_name
 from vez.errors import Misuse
+from vez.turns.decorate import is_coroutine_function
 
 
 class OwnTimeout(Enum):
@@ -35,10 +36,19 @@ MAX_REASON = 1000
 """Largest reason of a forced release, in characters."""
 
 
-@lru_cache(maxsize=4096)
 def lock_request(name: str, shared: bool, label: str | None, grace: float, lease_ms: int | None) -> Request:
     """A request for a lock, exclusive or shared."""
+    try:
+        return _known_lock_request(name, shared, label, grace, lease_ms)
+    except TypeError:  # what cannot be remembered is of a wrong type, and the checks say which
+        return _lock_request(name, bool(shared), label, grace, lease_ms)
+
+
+def _lock_request(name: str, shared: bool, label: str | None, grace: float, lease_ms: int | None) -> Request:
     return Request(check_name(name), "lock", shared, 1, 0, _grace(grace), _label(label), lease_ms)
+
+
+_known_lock_request = lru_cache(maxsize=4096)(_lock_request)
 
 
 def semaphore_request(
@@ -79,7 +89,7 @@ def check_lease(lease: float | None) -> int | None:
 
 
 def _grace(seconds: float) -> int:
-    if not 0 <= seconds <= MAX_GRACE_MS / 1000:
+    if not isinstance(seconds, int | float) or not 0 <= seconds <= MAX_GRACE_MS / 1000:
         raise Misuse(f"a grace is a number of seconds from 0 to {MAX_GRACE_MS // 1000}, found {seconds!r}")
     return int(seconds * 1000)
 
@@ -111,6 +121,20 @@ def check_kind(kind: Kind) -> Kind:
     if kind not in get_args(Kind):
         raise Misuse(f"there is no kind {kind!r}", hint=f"one of {', '.join(get_args(Kind))}")
     return kind
+
+
+def check_prefix(prefix: str) -> str:
+    """With which names begin; it need not be a name itself."""
+    if not isinstance(prefix, str):
+        raise Misuse(f"a prefix is a text, found {prefix!r:.60}", hint="'' stands for all names")
+    return prefix
+
+
+def check_progress(progress: Progress | None) -> Progress | None:
+    """What is called while waiting, if it can be called."""
+    if progress is not None and (not callable(progress) or is_coroutine_function(progress)):
+        raise Misuse(f"on_wait is a function, called with the place in the queue, found {progress!r}")
+    return progress
 
 
 def _harmless(text: str) -> str:
