@@ -26,6 +26,8 @@ LOST = (httpcore.ReadError, httpcore.WriteError, httpcore.ReadTimeout, httpcore.
 """What may be raised after a request was sent, or a part of it."""
 UNREACHED = (httpcore.ConnectError, httpcore.ConnectTimeout)
 """What is raised before anything was sent."""
+CLOSED_IN_TLS = "it closed the connection in the middle of TLS"
+"""In the words of neither: OpenSSL says it to threads as a violation of its protocol, and asyncio says nothing."""
 SHORTEST = 0.001
 """Seconds; a timeout of 0 would mean not to wait at all, which would look like a broken connection."""
 
@@ -266,6 +268,8 @@ def why(endpoint: Endpoint, error: BaseException) -> str:
     text = str(deepest)
     if isinstance(deepest, socket.gaierror):  # its numbers are not those of the system
         text = deepest.strerror or text
+    elif isinstance(deepest, ssl.SSLEOFError) or (isinstance(deepest, ConnectionResetError) and not deepest.args):
+        text = CLOSED_IN_TLS
     elif isinstance(deepest, OSError) and deepest.errno and not isinstance(deepest, ssl.SSLError):
         text = os.strerror(deepest.errno)
     return f"{endpoint}: {text or str(error) or type(error).__name__}"
