@@ -156,9 +156,9 @@ def test_a_candidate_of_etcdctl_is_not_removed_for_a_heavier_one_of_ours(url: st
 
 def test_a_lock_and_an_election_of_one_name_are_refused(url: str) -> None:
     with vez.connect(url) as one, vez.connect(url) as other:
-        with one.lock("both"), pytest.raises(Misuse, match="in use as a lock"):
+        with one.lock("both"), pytest.raises(Misuse, match="in use as a lock, asked for as an election"):
             other.election("both").acquire(1)
-        with one.election("both"), pytest.raises(Misuse, match="in use as a election"):
+        with one.election("both"), pytest.raises(Misuse, match="in use as an election, asked for as a lock"):
             other.lock("both").acquire(1)
         assert other.inspect("both").queue == ()
         with pytest.raises(Misuse, match="not allowed on etcd"):

@@ -207,6 +207,7 @@ def test_a_table_is_one_immutable_value_that_can_be_written_down() -> None:
         (LOCK, [Enlist(1, limit=2)], "the limit of a lock is 1, asked for 2"),
         (SEMAPHORE, [Enlist(1, limit=0)], "the limit of a semaphore is at least 1, asked for 0"),
         (SEMAPHORE, [Enlist(1, limit=2, shared=True)], "a semaphore is not shared"),
+        (ELECTION, [Enlist(1, shared=True)], "an election is not shared"),
         (LOCK, [WRITE, Transfer(1, "a")], "a lock cannot be transferred to 'a'"),
         (ELECTION, [WRITE, Transfer(1, "a")], r"no candidate 'a' in 'x' \(candidates: none\)"),
         (

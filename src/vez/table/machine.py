@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from vez.errors import Misuse
+from vez.errors import Misuse, article
 from vez.table.commands import Break, Command, Crash, Enlist, Leave, Tick, Transfer
 from vez.table.effects import Alarm, Effect, Granted, Lost, Queued, Refused, Vacant
 from vez.table.granting import admits, next_in_line
@@ -34,7 +34,7 @@ def _enlist(table: Table, asked: Enlist, now_ns: int) -> Outcome:
     if asked.limit != table.limit or asked.limit < 1:
         table = _with_limit(table, asked)
     if asked.shared and table.kind != "lock":
-        raise Misuse(f"a {table.kind} is not shared: {table.name!r}", hint="only locks have shared holders")
+        raise Misuse(f"{article(table.kind)} is not shared: {table.name!r}", hint="only locks have shared holders")
     number = table.last + 1
     free = not table.queue and admits(table, table.holders, asked)
     if not free and not asked.wait:

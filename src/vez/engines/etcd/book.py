@@ -12,7 +12,7 @@ from vez.engines.base import Break, Contestant, Inspection, Kind, Leader, Reques
 from vez.engines.etcd.address import Address
 from vez.engines.network.book import Granted, Me, Seen, Standing
 from vez.engines.wording import no_candidate, other_limit
-from vez.errors import Misuse
+from vez.errors import Misuse, article
 from vez.recipes import Answer, Call, Recipe, Wait
 from vez.recipes.etcd import breaking, election, lock, semaphore, session
 from vez.recipes.etcd.operations import EVERYTHING, Entry, Get, Txn, prefix_end
@@ -87,7 +87,7 @@ class EtcdBook:
             raise other_limit(request, error.args[0]) from None
         except OtherKind as error:
             raise Misuse(
-                f"{request.name!r} is in use as a {error.args[0]}, asked for as a {request.kind}",
+                f"{request.name!r} is in use as {article(error.args[0])}, asked for as {article(request.kind)}",
                 hint="on etcd a lock and an election of one name would share their keys: use two names",
             ) from None
         return None if seat is None else Granted(seat.token, seat)
