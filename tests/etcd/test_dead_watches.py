@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -179,3 +181,46 @@ def test_a_first_connection_of_tasks_that_is_closed_is_no_stranger(etcd: EtcdSer
 
     with closing_the_first(etcd.port) as port:
         asyncio.run(run(port))
+
+
+WATCHED = """
+import os, sys, threading, time
+import vez
+from vez.engines.etcd import transport
+
+parent, ends = os.getpid(), []
+real = transport.EtcdStream.next
+
+def told(self, seconds):
+    try:
+        return real(self, seconds)
+    except Exception as error:
+        if os.getpid() == parent:
+            ends.append(repr(error))
+        raise
+
+transport.EtcdStream.next = told
+client = vez.connect(sys.argv[1])
+held = client.lock("held").acquire()
+seen = client.election("boss").observe()
+next(seen)
+threading.Thread(target=lambda: list(seen), daemon=True).start()
+time.sleep(1)
+child = os.fork()
+if child == 0:
+    with client.lock("other"):
+        pass
+    for endpoint in client.engine._transport._router.endpoints():
+        client.engine._transport._router.failed(endpoint)
+    client.close()
+    os._exit(0)
+assert os.waitpid(child, 0)[1] == 0
+time.sleep(0.5)
+print(ends, held.lost, flush=True)
+os._exit(0)
+"""
+
+
+def test_a_forked_child_does_not_end_the_watches_of_its_parent(url: str) -> None:
+    done = subprocess.run([sys.executable, "-c", WATCHED, url], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.strip() == "[] False", done.stderr

@@ -138,7 +138,8 @@ class EtcdTransport:
         raise WatchEnded(reason)
 
     def forget(self) -> None:
-        """Drop all connections: they belong to the parent of this process."""
+        """Drop all connections: they belong to the parent of this process, and so do its watches."""
+        self._router.streams.clear()
         for connection in self._router.drop_all():
             connection.close()  # our copy of the descriptor; the connection of the parent lives on
 

@@ -248,7 +248,7 @@ class NetworkEngine(Shared, Engine):
     def forget(self) -> None:
         """In a forked child: everything belongs to the parent."""
         self._mutex = threading.Lock()
-        self._claims = WeakSet()
+        self._claims, self._observers = WeakSet(), WeakSet()
         self._sessions.forget()
         self._transport.forget()
 
