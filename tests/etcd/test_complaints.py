@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -11,15 +12,17 @@ from typing import Any
 import pytest
 
 import vez
-from tests.etcd.faulty import keys, leases, port_of
+from tests.etcd.faulty import connect, keys, leases, port_of
 from tests.etcd.naive import NaiveElection, NaiveLock
 from tests.proxy import Proxy
 from vez import aio
 from vez.engines.etcd.address import DEFAULT_LEASE_SECONDS, parse
 from vez.engines.etcd.async_transport import EtcdAsyncTransport
+from vez.engines.etcd.transport import EtcdTransport
 from vez.engines.network.background import running
-from vez.errors import OwnershipLost
+from vez.errors import EngineUnavailable, OwnershipLost, VezError
 from vez.recipes import Reply
+from vez.recipes.etcd.operations import KeepAlive
 from vez.testing.actors import PATIENCE, eventually
 from vez.testing.servers import EtcdServer
 
@@ -61,8 +64,7 @@ def test_a_loss_cancels_the_body_of_a_task(own_etcd: EtcdServer) -> None:
 
 
 def test_a_renewer_ends_with_its_lock(own_etcd: EtcdServer) -> None:
-    """redisson#7272, #5698, ShedLock#606, python-redis-lock#85, #91: a renewer outlives the release, or dies
-    silently."""
+    """redisson#7272, #5698, ShedLock#606: a renewer outlives the release."""
     naive = NaiveLock(own_etcd.url, "naive")
     naive.acquire()
     naive.release()
@@ -77,6 +79,32 @@ def test_a_renewer_ends_with_its_lock(own_etcd: EtcdServer) -> None:
     client.close()
     eventually(lambda: len(running) == before, "the end of the renewer")
     assert leases(own_etcd) == 0
+
+
+def test_a_renewer_that_dies_is_told(own_etcd: EtcdServer) -> None:
+    """python-redis-lock#85, #91: a renewer dies silently, and its lock with it."""
+
+    class Dying(EtcdTransport):
+        dead = False
+
+        def call(self, request: Any, seconds: float) -> Reply:
+            if self.dead and isinstance(request, KeepAlive):
+                raise MemoryError
+            return super().call(request, seconds)
+
+    naive = NaiveLock(own_etcd.url, "naive", ttl=1)
+    naive.acquire(renew=False)  # its renewer died at once
+    eventually(lambda: not keys(own_etcd, "naive/"), "the end of the lease")
+    assert naive.held, "nobody has told it"
+    naive.close()
+
+    transport = Dying(parse(own_etcd.url))
+    with connect(f"{own_etcd.url}?lease=2", transport) as client:
+        grant = client.lock("x").acquire()
+        transport.dead = True
+        assert grant.wait_lost(PATIENCE)
+        with pytest.raises(OwnershipLost):
+            grant.release()
 
 
 def test_no_two_leaders_after_a_reconnect(own_etcd: EtcdServer) -> None:
@@ -167,7 +195,7 @@ async def _campaign(client: aio.Client, ended: asyncio.Event) -> bool:
 
 
 def test_nothing_stays_after_a_cancellation(own_etcd: EtcdServer) -> None:
-    """redis-py#3847, kazoo PR 760: orphans after a cancellation or a suspended session."""
+    """redis-py#3847: orphans after a cancellation."""
 
     class Cancelling(EtcdAsyncTransport):
         async def call(self, request: Any, seconds: float) -> Reply:
@@ -207,6 +235,32 @@ def test_nothing_stays_after_a_cancellation(own_etcd: EtcdServer) -> None:
     asyncio.run(ours())
     assert keys(own_etcd) == []
     eventually(lambda: leases(own_etcd) == 0, "the end of a lease that was granted after it was revoked")
+
+
+def test_nothing_stays_after_a_suspended_session(own_etcd: EtcdServer) -> None:
+    """kazoo PR 760: who gives up while its connection is down leaves its request behind, and blocks all others."""
+    with Proxy() as proxy, vez.connect(own_etcd.url) as other:
+        route = proxy.route(("127.0.0.1", own_etcd.port))
+        through = f"etcd://127.0.0.1:{port_of(route)}?lease=30"
+        naive = NaiveLock(through, "naive")
+        naive.enlist()
+        route.cut()
+        with contextlib.suppress(EngineUnavailable):
+            naive.release()
+        route.heal()
+        assert keys(own_etcd, "naive/"), "the naive recipe has given up, and its request stands"
+        naive.close()
+
+        client = vez.connect(through)
+        with other.lock("x"), ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(client.lock("x", timeout=2).acquire)
+            eventually(lambda: len(other.inspect("x").queue) == 1, "a waiter")
+            route.cut()
+            with pytest.raises(VezError):
+                waiting.result(PATIENCE)
+            route.heal()
+            eventually(lambda: other.inspect("x").queue == (), "the end of its request, long before its lease")
+        client.close()
 
 
 def test_no_lease_that_nobody_asked_for(own_etcd: EtcdServer) -> None:
