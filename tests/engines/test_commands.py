@@ -56,6 +56,21 @@ def test_busy_codes(start: Start, client: vez.Client) -> None:
     assert "vez status x" in results[0][2]
 
 
+def test_hints_name_the_engine_that_was_asked(start: Start, tmp_path: Path, client: vez.Client) -> None:
+    url = f"file://{tmp_path}/two%20words"
+    with vez.connect(url) as other, other.lock("x"):
+        _, _, told = finish(start("run", "x", "--url", url, "--no-wait", "--", "true"))
+    assert told.endswith(f"see who holds it: vez status x --url {url}\n")
+    with client.lock("x"):
+        _, _, told = finish(start("run", "x", "--url", client.url, "--wait", "0.1", "--", "true"))
+    assert told.endswith("see who holds it: vez status x\n"), "the one of VEZ_URL"
+    running = start("run", "y", "--url", url, "--", "sleep", "60")
+    with vez.connect(url) as other:
+        eventually(lambda: bool(other.inspect("y").holders))
+        other.break_lock("y", "test")
+    assert f"vez status y --url {url}" in finish(running)[2]
+
+
 def test_missing_commands_and_wrong_options(start: Start) -> None:
     assert finish(start("run", "x", "--", "/no/such/command"))[0] == 127
     assert finish(start("run", "x", "--", "/etc/passwd"))[0] == 126

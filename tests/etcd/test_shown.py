@@ -5,11 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 
+import pytest
 from click.testing import CliRunner
 
 import vez
 from vez import aio
 from vez.cli.status import status
+from vez.engines.wording import how_to_look
+from vez.errors import LockTimeout
 from vez.recipes.etcd.shown import Shown, decode, encode
 from vez.testing.servers import EtcdServer
 
@@ -66,3 +69,15 @@ def test_fields_of_later_versions_are_passed_over() -> None:
     mine = Shown(1, "lock", lease=7)
     assert json.loads(encode(mine)) == {"vez": 1, "kind": "lock", "lease": 7}
     assert decode('{"vez":1,"kind":"lock","lease":7,"later":[1]}') == mine
+
+
+def test_the_hint_of_a_timeout_names_the_engine_without_its_password(etcd: EtcdServer) -> None:
+    with vez.connect(f"{etcd.url}/hints?lease=5") as client, client.lock("x"):
+        other = vez.connect(f"{etcd.url}/hints?lease=6")
+        with pytest.raises(LockTimeout) as caught:
+            other.lock("x").acquire(0)
+        other.close()
+    assert caught.value.hint == f"see who holds it: vez status x --url '{etcd.url}/hints?lease=6'"
+    shown = how_to_look("x", "lock", "etcd://ada:secret@host:1")
+    assert shown == "vez status x --url 'etcd://ada:***@host:1'"
+    assert how_to_look("x", "election", "memory:") == "client.inspect('x', 'election')"

@@ -14,6 +14,7 @@ from vez.cli.given import not_together, only_with
 from vez.cli.numbers import Number
 from vez.cli.waiting import Teller
 from vez.engines.base import Kind
+from vez.engines.wording import how_to_look
 from vez.errors import LockTimeout, Misuse, OwnershipLost
 from vez.supervise.child import Child, refuse_elsewhere
 from vez.supervise.kept import TARDY
@@ -101,7 +102,8 @@ def run(
             def held(token: int | None) -> str:
                 return with_mine(client.url, kind, name, token)
 
-            return await _run(lambda: made(client), Child(command, kill_after, held), teller, again=leader)
+            look = how_to_look(name, kind, client.url)
+            return await _run(lambda: made(client), Child(command, kill_after, held), teller, look, again=leader)
 
     try:
         return asyncio.run(inside())
@@ -112,7 +114,7 @@ def run(
         return busy_code
 
 
-async def _run(made: Callable[[], aio.Lock], child: Child, teller: Teller, *, again: bool) -> int:
+async def _run(made: Callable[[], aio.Lock], child: Child, teller: Teller, look: str, *, again: bool) -> int:
     while True:
         lock = made()
         try:
@@ -130,20 +132,20 @@ async def _run(made: Callable[[], aio.Lock], child: Child, teller: Teller, *, ag
         if code is not None:
             teller.ended(code)
             if grant.lost:
-                raise _lost(grant, "before the command ended")
+                raise _lost(grant, "before the command ended", look)
             return code
         teller.lost(grant.token)
         if not again:
-            raise _lost(grant, "and the command was ended")
+            raise _lost(grant, "and the command was ended", look)
 
 
-def _lost(grant: aio.Grant, what: str) -> OwnershipLost:
+def _lost(grant: aio.Grant, what: str, look: str) -> OwnershipLost:
     told = f"{grant.name!r} (token {grant.token}) was lost, {what}"
     try:
         grant.check()
     except OwnershipLost as error:
         told += error.message.partition(" is no longer held")[2]  # why
-    return OwnershipLost(told, hint=f"see more: vez status {grant.name}", definite=False)
+    return OwnershipLost(told, hint=f"see more: {look}", definite=False)
 
 
 async def _granted(lock: aio.Lock, teller: Teller) -> aio.Grant:

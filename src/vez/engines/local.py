@@ -188,7 +188,7 @@ class LocalCore(ABC):
         self.refuse_if_closed()
         left = queueing.left(deadline, time.monotonic(), telling=progress is not None)
         if left <= 0:
-            raise timed_out(waiting.request, seconds or 0, waiting.place().holder)
+            raise timed_out(waiting.request, seconds or 0, waiting.place().holder, self.url)
         if progress is not None:
             progress(waiting.place())
         return left

@@ -131,7 +131,7 @@ class LocalAsyncEngine(AsyncEngine):
             except (BlockingIOError, Unprepared):
                 waiting = await self._enlist(core, request, owner, deadline, wait=seconds != 0)
             if waiting is None:
-                raise timed_out(request, seconds or 0)
+                raise timed_out(request, seconds or 0, url=self.url)
             try:  # with no call since it was enlisted: wherever an interrupt strikes, it is released
                 # Written before it waits, not after: after it was granted, others would wait for this.
                 waiting.entry = (who, core, ref(waiting), None)

@@ -47,7 +47,7 @@ class LocalEngine(Engine):
             except BlockingIOError:
                 waiting = None
             if waiting is None:
-                raise timed_out(request, seconds or 0)
+                raise timed_out(request, seconds or 0, url=self.url)
             try:  # with no call since it was enlisted: wherever an interrupt strikes, it is released
                 # Written before it waits, not after: after it was granted, others would wait for this.
                 waiting.entry = (who, core, ref(waiting), loop and running(loop))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
+from shlex import quote
 
 from vez.engines.base import Contestant, Kind, Request
 from vez.engines.machine import host_name
-from vez.engines.urls import without_password
-from vez.errors import AlreadyHeld, Deadlock, EngineUnavailable, LockTimeout, Misuse, OwnershipLost
+from vez.engines.urls import which_url, without_password
+from vez.errors import AlreadyHeld, Deadlock, EngineUnavailable, LockTimeout, Misuse, OwnershipLost, VezError
 from vez.table.stories import cannot_transfer, does_not_lead, limit_in_use, nobody_called
 
 RELEASED = "it was released"
@@ -18,14 +19,39 @@ TRANSFERRED = "it was transferred"
 FORKED = "this process was forked from the one that holds it"
 
 
-def timed_out(request: Request, seconds: float, holder: Contestant | None = None) -> LockTimeout:
-    """The error for a request that was not granted in time; `holder` is whom it has waited for, if that is known."""
+def timed_out(
+    request: Request, seconds: float, holder: Contestant | None = None, url: str | None = None
+) -> LockTimeout:
+    """The error for a request that was not granted in time; `holder` is whom it has waited for, if that is known, and
+    `url` that of the engine."""
     waited = f"after {seconds:g} s" if seconds else "without waiting"
     why = "" if holder is None else f": {inside_for(holder)}"
     return LockTimeout(
         f"{request.kind} {request.name!r} was not granted {waited}{why}",
-        hint=f"see who holds it: vez status {request.name}",
+        hint=f"see who holds it: {how_to_look(request.name, request.kind, url)}",
     )
+
+
+def how_to_look(name: str, kind: Kind, url: str | None) -> str:
+    """The command that shows a name, or what a program calls if no command can look into the engine."""
+    if url is not None and url.startswith(("memory:", "peers:")):
+        return f"client.inspect({name!r})" if kind == "lock" else f"client.inspect({name!r}, {kind!r})"
+    if url is None or _is_default(url):
+        return f"vez status {name}"
+    return f"vez status {name} --url {quote(without_password(url))}"
+
+
+def _is_default(url: str) -> bool:
+    """True if a command finds this engine without being told."""
+    default = which_url(None)
+    if not (url.startswith("file:") and default.startswith("file:")):
+        return url == default
+    from vez.engines.file.place import place_of
+
+    try:
+        return url == place_of(default).url  # that of an engine names its directory
+    except VezError:
+        return False
 
 
 def inside_for(holder: Contestant) -> str:

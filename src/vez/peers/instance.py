@@ -64,7 +64,7 @@ class Instance(Outside):
         self.last_token = 0
         """The newest token or term that was given to a request of this program; 0 if there was none."""
         self._world = world
-        self._me = settings.me
+        self._me, self._url = settings.me, settings.url
         self._kind = settings.kind
         self._durable = durable
         self._pace_ms = settings.pace_ms
@@ -99,7 +99,7 @@ class Instance(Outside):
         if seat.state != "new":  # withdrawn before it began
             return
         if not seat.patient and (self.queue or self.is_taken):
-            seat.fail(timed_out(seat.request, 0, self.holder()))
+            seat.fail(timed_out(seat.request, 0, self.holder(), self._url))
             return
         seat.state = "queued"
         self.queue.append(seat)

@@ -172,7 +172,7 @@ class NetworkAsyncEngine(Shared, AsyncEngine):
                 recipe = self.book.inspect(claim.request.name, claim.request.kind)
                 seen = await self._pump.run(recipe, TaskGuard(self._pump.clock() + LOOK_SECONDS))
                 holder = next(iter(seen.holders), None)
-        return timed_out(claim.request, seconds or 0, holder)
+        return timed_out(claim.request, seconds or 0, holder, self.url)
 
     async def release(self, claim: TaskHolding) -> None:
         """Release what was granted."""

@@ -143,7 +143,7 @@ class NetworkEngine(Shared, Engine):
                     ThreadGuard(self._pump.clock() + LOOK_SECONDS),
                 )
                 holder = next(iter(seen.holders), None)
-        return timed_out(claim.request, seconds or 0, holder)
+        return timed_out(claim.request, seconds or 0, holder, self.url)
 
     def release(self, claim: ThreadHolding) -> None:
         """Release what was granted."""
