@@ -97,7 +97,8 @@ class Contestant(msgspec.Struct, frozen=True):
     pid: int
     host: str
     since: float
-    """Seconds since the epoch: when it was granted, or when it began to wait."""
+    """Seconds since the epoch: when it was granted, or when it began to wait. On `etcd:` also for holders when they
+    began to wait, because a grant writes nothing."""
     shared: bool = False
     label: str = ""
     weight: int = 0

@@ -14,7 +14,15 @@ from vez.engines.apart import apart
 from vez.engines.base import Break, Inspection, Kind, Leader, Progress, Request
 from vez.engines.circles import forget, refuse_circle
 from vez.engines.network.book import Book, Seen, Standing
-from vez.engines.network.common import ANSWER_SECONDS, LOOK_SECONDS, PATIENCE, RELEASE_SECONDS, Shared, silent
+from vez.engines.network.common import (
+    ANSWER_SECONDS,
+    LOOK_SECONDS,
+    PATIENCE,
+    RELEASE_SECONDS,
+    Shared,
+    first_inside,
+    silent,
+)
 from vez.engines.network.course import CLEAN_UP_SECONDS, Clock, Over, now
 from vez.engines.network.holding import NetworkClaim
 from vez.engines.network.session import Session
@@ -171,7 +179,7 @@ class NetworkAsyncEngine(Shared, AsyncEngine):
             with contextlib.suppress(Exception):
                 recipe = self.book.inspect(claim.request.name, claim.request.kind)
                 seen = await self._pump.run(recipe, TaskGuard(self._pump.clock() + LOOK_SECONDS))
-                holder = next(iter(seen.holders), None)
+                holder = first_inside(seen)
         return timed_out(claim.request, seconds or 0, holder, self.url)
 
     async def release(self, claim: TaskHolding) -> None:

@@ -11,7 +11,7 @@ from weakref import WeakSet
 
 import msgspec
 
-from vez.engines.base import Inspection, Place, Request, Traits
+from vez.engines.base import Contestant, Inspection, Place, Request, Traits
 from vez.engines.circles import Holder, Holders, Target
 from vez.engines.network.book import Book, Granted, Me, Standing
 from vez.engines.network.course import Clock, Guard, Over
@@ -50,6 +50,11 @@ def silent(url: str, why: str) -> EngineUnavailable:
         hint="what was asked for is undone in the background, at the latest by the end of its lease",
         definite=False,
     )
+
+
+def first_inside(seen: Inspection) -> Contestant | None:
+    """Who is inside, for an error. A server knows when a holder has asked, which is not when it got in."""
+    return next((msgspec.structs.replace(holder, since=0.0) for holder in seen.holders), None)
 
 
 class Shared:

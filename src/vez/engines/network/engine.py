@@ -14,7 +14,15 @@ from vez.engines.base import Break, Inspection, Kind, Leader, Progress, Request
 from vez.engines.circles import forget, refuse_circle
 from vez.engines.machine import at_fork
 from vez.engines.network.book import Book, Seen, Standing
-from vez.engines.network.common import ANSWER_SECONDS, LOOK_SECONDS, PATIENCE, RELEASE_SECONDS, Shared, silent
+from vez.engines.network.common import (
+    ANSWER_SECONDS,
+    LOOK_SECONDS,
+    PATIENCE,
+    RELEASE_SECONDS,
+    Shared,
+    first_inside,
+    silent,
+)
 from vez.engines.network.course import CLEAN_UP_SECONDS, Clock, Over, now
 from vez.engines.network.holding import NetworkClaim
 from vez.engines.network.session import Session
@@ -142,7 +150,7 @@ class NetworkEngine(Shared, Engine):
                     self.book.inspect(claim.request.name, claim.request.kind),
                     ThreadGuard(self._pump.clock() + LOOK_SECONDS),
                 )
-                holder = next(iter(seen.holders), None)
+                holder = first_inside(seen)
         return timed_out(claim.request, seconds or 0, holder, self.url)
 
     def release(self, claim: ThreadHolding) -> None:
