@@ -12,6 +12,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from statistics import median
 from typing import Any
 
 import pytest
@@ -26,6 +27,9 @@ from vez.testing.actors import PATIENCE, eventually
 from vez.testing.interrupts import interrupted_at
 from vez.testing.servers import EtcdServer
 from vez.testing.workers import Worker
+
+ROUNDS = 11
+"""Of a measurement whose median counts."""
 
 
 def space(url: str) -> str:
@@ -217,33 +221,38 @@ def test_a_forked_child_holds_nothing_and_can_ask_for_itself(etcd: EtcdServer, u
 
 @pytest.mark.parametrize("ending", ["close", "timeout", "release"])
 def test_a_blocked_watch_ends_at_once(etcd: EtcdServer, url: str, ending: str) -> None:
-    """The bound is 100 ms. Measured over several rounds; slow rounds of a loaded machine are allowed."""
-    delays = []
-    for _ in range(5):
+    """The bound is 100 ms, for the median: a loaded machine may slow down single rounds, and a wait that ends late slows
+    down most of them. What a turn takes in the same rounds, 3 ms on a calm machine, is allowed beside it."""
+    delays, turns = [], []
+    for _ in range(ROUNDS):
         holder, client = vez.connect(url), vez.connect(url)
         grant = holder.lock("x").acquire()
-        ended: list[float] = []
+        times: list[float] = []  # when its timeout ends, and when it ended
 
-        def wait(client: vez.Client = client, ended: list[float] = ended) -> None:
+        def wait(client: vez.Client = client, times: list[float] = times) -> None:
+            times.append(time.monotonic() + 0.5)
             with suppress(EngineUnavailable, LockTimeout):
-                client.lock("x").acquire(0.3 if ending == "timeout" else None)
-            ended.append(time.monotonic())
+                client.lock("x").acquire(0.5 if ending == "timeout" else None)
+            times.append(time.monotonic())
 
         thread = threading.Thread(target=wait)
-        begun = time.monotonic()
         thread.start()
-        while not holder.inspect("x").queue:
-            time.sleep(0.002)
-        at = begun + 0.3 if ending == "timeout" else time.monotonic()
+        while thread.is_alive() and not holder.inspect("x").queue:  # a timeout may end it before it is seen
+            time.sleep(0.01)
+        at = times[0] if ending == "timeout" else time.monotonic()
         if ending == "close":
             client.close()
         elif ending == "release":
             grant.release()
         thread.join(PATIENCE)
-        delays.append(ended[0] - at)
+        delays.append(times[1] - at)
         client.close()
+        begun = time.monotonic()
+        with holder.lock("y"):
+            pass
+        turns.append(time.monotonic() - begun)
         holder.close()
-    assert min(delays) < 0.1, delays
+    assert median(delays) < 0.1 + median(turns), (delays, turns)
 
 
 def test_closing_ends_everything(own_etcd: EtcdServer) -> None:
