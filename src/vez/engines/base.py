@@ -82,7 +82,8 @@ class Place(msgspec.Struct, frozen=True):
     """The position of a waiting request."""
 
     position: int
-    """How many are before it, holders included; it only falls."""
+    """How many are before it, holders included. It only falls; in an election it rises when a heavier candidate comes
+    later, which `memory:` does not count."""
     estimated_seconds: float | None
     """Position times the recent mean of stays, less how long the first has held it. None if no stay has ended yet, or
     if the first has held it for longer than that."""
