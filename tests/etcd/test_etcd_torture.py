@@ -24,7 +24,7 @@ TIMED = ("prompt_hand_over", "prompt_takeover", "throughput")
 )
 def test_torture(own_etcd: EtcdServer, plan: dict[str, tuple[str, ...]]) -> None:
     url = f"{own_etcd.url}/torture?lease=1"
-    outcome = Campaign(Plan(url=url, workers=4, seconds=6, entries=400, seed=5, **plan)).run()  # type: ignore[arg-type]
+    outcome = Campaign(Plan(url=url, workers=4, seconds=40, entries=400, seed=5, **plan)).run()  # type: ignore[arg-type]
     assert outcome.entries >= 20
     assert outcome.faults["kill"] >= 1
     assert not [verdict for verdict in outcome.broken if verdict.name not in TIMED]
