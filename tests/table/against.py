@@ -63,6 +63,7 @@ class Against(RuleBasedStateMachine):
         self.limit = limit if kind == "semaphore" else 1
         self.granted = 0  # the newest token that was granted
         self.positions: dict[int, int] = {}
+        self.drawn = 0
 
     def both(self, command: Command, naive: Callable[[], None]) -> None:
         before, self.naive.told = self.table, []
@@ -168,8 +169,12 @@ class Against(RuleBasedStateMachine):
     def positions_only_fall(self) -> None:
         if not hasattr(self, "table"):
             return
-        found = {one.number: self.naive.before(one) for one in self.naive.those("waits")}
-        for number, before in found.items():
+        waits = self.naive.those("waits")
+        found = {one.number: self.naive.before(one) for one in waits}
+        came = [one.weight for one in waits if one.number > self.drawn and self.naive.kind == "election"]
+        for one in waits:
+            number, before = one.number, found[one.number]
             assert position(self.table, number) == before
-            assert before <= self.positions.get(number, before), f"request {number} has fallen back"
-        self.positions = found
+            heavier = sum(weight > one.weight for weight in came)
+            assert before <= self.positions.get(number, before) + heavier, f"request {number} has fallen back"
+        self.positions, self.drawn = found, self.naive.drawn

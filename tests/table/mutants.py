@@ -135,11 +135,10 @@ def term_of_arrival(patch: Patch) -> None:
     patch.setattr(machine, "_admit", admit)
 
 
-def heavier_candidate_jumps_the_queue(right: Step) -> Step:
+def newcomer_jumps_the_queue(right: Step) -> Step:
     def enlist(table: Table, asked: Enlist, now: int) -> Outcome:
         after, effects = right(table, asked, now)
-        queue = tuple(sorted(after.queue, key=lambda seat: -seat.asked.weight))
-        return replace(after, queue=queue), effects
+        return replace(after, queue=after.queue[-1:] + after.queue[:-1]), effects
 
     return enlist
 
@@ -257,7 +256,7 @@ MUTANTS = {
     ),
     "the term is drawn on arrival": Mutant(term_of_arrival, "table:election", "token 3 was granted after 4"),
     "a position rises": Mutant(
-        instead(Enlist, heavier_candidate_jumps_the_queue), "table:election", "the position of request 3 has risen"
+        instead(Enlist, newcomer_jumps_the_queue), "table:lock", "the position of request 2 has risen"
     ),
     "one permit too many": Mutant(one_permit_too_many, "table:semaphore", "more than 2 hold a permit"),
     "a crash leaves waiters behind": Mutant(

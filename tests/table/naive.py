@@ -50,8 +50,14 @@ class Naive:
         return [one for one in self.requests if one.state in states]
 
     def before(self, one: Asked) -> int:
-        """The position: holders, and who waits since before."""
-        return len(self.those("holds", "broken")) + sum(other.number < one.number for other in self.those("waits"))
+        """The position: holders, and who waits since before; in an election, who would lead before."""
+        if self.kind == "election":
+            before = [
+                other for other in self.those("waits") if (-other.weight, other.number) < (-one.weight, one.number)
+            ]
+        else:
+            before = [other for other in self.those("waits") if other.number < one.number]
+        return len(self.those("holds", "broken")) + len(before)
 
     def enlist(
         self, now: int, client: int, shared: bool, limit: int, weight: int, grace: int, label: str, wait: bool

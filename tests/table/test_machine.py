@@ -24,6 +24,7 @@ from vez.table import (
     Transfer,
     Vacant,
     estimate,
+    in_turn,
     position,
     step,
 )
@@ -156,11 +157,22 @@ def test_who_does_not_wait_leaves_nothing_behind() -> None:
 
 def test_the_position_counts_broken_holders_so_that_it_only_falls() -> None:
     table, _ = run(ELECTION, Enlist(1, grace_ms=5), Enlist(2), Enlist(3, weight=1))
-    assert position(table, 3) == 1
+    assert position(table, 3) == 2
     table, _ = run(table, Break("stuck"))
-    assert position(table, 3) == 1
+    assert position(table, 3) == 2
     table, _ = run(table, Tick(), now=5 * MS)
     assert (position(table, 3), position(table, 4), position(table, 99)) == (1, None, None)
+
+
+def test_in_an_election_the_heavier_are_before() -> None:
+    table, _ = run(ELECTION, Enlist(1), Enlist(2), Enlist(3, weight=1))
+    assert [position(table, number) for number in (3, 4)] == [2, 1], "the term of the leader is 2"
+    table, effects = run(table, Enlist(4, weight=1), Enlist(5, weight=-1))
+    assert effects == [Queued(6, 4)]
+    assert [position(table, number) for number in (3, 4, 5, 6)] == [3, 1, 2, 4]
+    assert [seat.number for seat in in_turn(table)] == [4, 5, 3, 6]
+    table, _ = run(LOCK, Enlist(1), Enlist(2), Enlist(3, weight=1))
+    assert [seat.number for seat in in_turn(table)] == [2, 3], "locks have no weights"
 
 
 def test_the_mean_of_stays_is_that_of_releases() -> None:

@@ -82,8 +82,8 @@ class Place(msgspec.Struct, frozen=True):
     """The position of a waiting request."""
 
     position: int
-    """How many are before it, holders included. It only falls; in an election it rises when a heavier candidate comes
-    later, which `memory:` does not count."""
+    """How many are before it, holders included. It only falls, but for one case: in an election with weights it rises
+    by one when a heavier candidate comes, which would lead first."""
     estimated_seconds: float | None
     """Position times the recent mean of stays, less how long the first has held it. None if no stay has ended yet, or
     if the first has held it for longer than that."""
@@ -129,6 +129,7 @@ class Inspection(msgspec.Struct, frozen=True):
     limit: int
     holders: tuple[Contestant, ...]
     queue: tuple[Contestant, ...]
+    """Who waits, in the order of their positions: first come, first served; in an election the heaviest first."""
     last_token: int
     """The newest token issued; 0 when there was none."""
     mean_hold_seconds: float | None = None

@@ -127,9 +127,13 @@ def _the_heaviest_wins(before: Table, command: Command, after: Table) -> None:
 
 
 def _positions_fall(before: Table, after: Table) -> None:
+    """They only fall, unless a heavier candidate has come."""
+    came = [seat.asked.weight for seat in after.queue if seat.number > before.last and after.kind == "election"]
     for seat in after.queue:
         old, new = position(before, seat.number), position(after, seat.number)
-        _must(old is None or (new is not None and new <= old), f"the position of request {seat.number} has risen")
+        heavier = sum(weight > seat.asked.weight for weight in came)
+        falls = old is None or (new is not None and new <= old + heavier)
+        _must(falls, f"the position of request {seat.number} has risen")
 
 
 def _all(table: Table) -> tuple[Seat, ...]:

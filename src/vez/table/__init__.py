@@ -44,7 +44,7 @@ from __future__ import annotations
 from vez.table.commands import Break, Command, Crash, Enlist, Leave, Tick, Transfer
 from vez.table.effects import Alarm, Effect, Granted, Lost, Queued, Refused, Vacant
 from vez.table.machine import step
-from vez.table.places import estimate, position
+from vez.table.places import estimate, in_turn, position
 from vez.table.values import Forced, Seat, Table
 
 __all__ = [
@@ -66,6 +66,7 @@ __all__ = [
     "Transfer",
     "Vacant",
     "estimate",
+    "in_turn",
     "position",
     "step",
 ]

@@ -25,7 +25,12 @@ def admits(table: Table, holders: tuple[Seat, ...], asked: Enlist) -> bool:
 
 def heaviest(candidates: tuple[Seat, ...]) -> Seat:
     """The heaviest candidate, among equals the first."""
-    return min(candidates, key=lambda seat: (-seat.asked.weight, seat.number))
+    return min(candidates, key=rank)
+
+
+def rank(seat: Seat) -> tuple[int, int]:
+    """The key by which candidates are elected: the heaviest first, among equals the one that came first."""
+    return -seat.asked.weight, seat.number
 
 
 def next_in_line(table: Table, holders: tuple[Seat, ...], queue: tuple[Seat, ...]) -> tuple[Seat, ...]:

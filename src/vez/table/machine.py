@@ -11,7 +11,7 @@ from vez.errors import Misuse, article
 from vez.table.commands import Break, Command, Crash, Enlist, Leave, Tick, Transfer
 from vez.table.effects import Alarm, Effect, Granted, Lost, Queued, Refused, Vacant
 from vez.table.granting import admits, next_in_line
-from vez.table.places import index_in, mean_with
+from vez.table.places import index_in, mean_with, position
 from vez.table.stories import no_such_request, nobody_called, not_the_leader, other_limit
 from vez.table.values import MOST_FORCED, Forced, Seat, Table
 
@@ -43,8 +43,8 @@ def _enlist(table: Table, asked: Enlist, now_ns: int) -> Outcome:
     seat = Seat(number, token, now_ns, asked)
     if free:
         return _put(table, token, (*table.holders, seat), table.queue), (Granted(number, token),)
-    place = len(table.holders) + len(table.queue)
-    return _put(table, number, table.holders, (*table.queue, seat)), (Queued(number, place),)
+    table = _put(table, number, table.holders, (*table.queue, seat))
+    return table, (Queued(number, position(table, number) or 0),)
 
 
 def _leave(table: Table, command: Leave, now_ns: int) -> Outcome:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
+from vez.table.granting import rank
 from vez.table.values import Seat, Table
 
 NEWEST_STAY = 0.2
@@ -24,12 +25,23 @@ def index_in(seats: tuple[Seat, ...], number: int) -> int | None:
 
 
 def position(table: Table, number: int) -> int | None:
-    """How many are before a waiting request, holders included; None if it does not wait.
+    """How many are before a waiting request, holders included; None if it does not wait. In an election the better
+    candidates are before it, whenever they came.
 
     Holders that were broken count until they are out. If they did not, the position would fall at the break and rise
     again when somebody else is granted."""
     place = index_in(table.queue, number)
-    return None if place is None else len(table.holders) + place
+    if place is None:
+        return None
+    if table.kind == "election":
+        mine = rank(table.queue[place])
+        place = sum(rank(seat) < mine for seat in table.queue)
+    return len(table.holders) + place
+
+
+def in_turn(table: Table) -> tuple[Seat, ...]:
+    """The queue in the order of positions."""
+    return tuple(sorted(table.queue, key=rank)) if table.kind == "election" else table.queue
 
 
 def estimate(position: int, mean: float | None, limit: int, inside: float) -> float | None:

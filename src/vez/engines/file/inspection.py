@@ -61,6 +61,8 @@ def inspect(engine: FileCore, name: str, kind: Kind) -> Inspection:
     else:
         inside = [contestant(slot, lost=slot.ticket < revoked) for slot in living if slot.state == HELD]
     waiting = [slot for slot in living if slot.state == WAITING and (kind != "election" or slot.ticket != leader)]
+    if kind == "election":
+        waiting.sort(key=lambda slot: (-slot.weight, slot.ticket))
     return Inspection(
         name=name,
         kind=kind,

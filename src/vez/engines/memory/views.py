@@ -7,7 +7,7 @@ import os
 from vez.engines.base import Break, Contestant, Inspection, Leader
 from vez.engines.machine import host_name
 from vez.engines.memory.line import since_epoch
-from vez.table import Forced, Seat, Table
+from vez.table import Forced, Seat, Table, in_turn
 
 
 def contestant(seat: Seat) -> Contestant:
@@ -40,6 +40,6 @@ def inspection(table: Table) -> Inspection:
     mean = None if table.mean_ns is None else table.mean_ns / 1e9
     breaks = tuple(record(table, forced) for forced in table.forced)
     return Inspection(
-        table.name, table.kind, table.limit, tuple(map(contestant, inside)), tuple(map(contestant, table.queue)),
+        table.name, table.kind, table.limit, tuple(map(contestant, inside)), tuple(map(contestant, in_turn(table))),
         table.last, mean, None, breaks,
     )  # fmt: skip
