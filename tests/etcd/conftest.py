@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from itertools import count
+from typing import NoReturn
 
 import pytest
 
@@ -21,9 +22,14 @@ def started(program: str, *options: str) -> Iterator[EtcdServer]:
         with etcd_server(program, (*QUICK, *options)) as server:
             yield server
     except Missing as error:
-        if os.environ.get("VEZ_REQUIRE_ALL"):
-            pytest.fail(str(error))
-        pytest.skip(str(error))
+        missing(error)
+
+
+def missing(error: Missing) -> NoReturn:
+    """End a test whose server is not installed: where everything is required, that is a failure."""
+    if os.environ.get("VEZ_REQUIRE_ALL"):
+        pytest.fail(str(error))
+    pytest.skip(str(error))
 
 
 @pytest.fixture(scope="session")

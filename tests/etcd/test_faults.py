@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import vez
+from tests.etcd.conftest import missing
 from tests.etcd.faulty import connect, keys, leases, port_of
 from tests.proxy import Proxy, Route
 from vez.engines.network.course import now
@@ -135,7 +136,7 @@ def test_the_leader_of_three_is_killed() -> None:
             waiter.close()
             nothing_left(servers[leader - 1])
     except Missing as error:
-        pytest.skip(str(error))
+        missing(error)
 
 
 @pytest.mark.parametrize("kind", [SyncActor, AsyncActor])

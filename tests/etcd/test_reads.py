@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from tests.etcd.conftest import started
 from vez.engines.etcd.codec import Codec
 from vez.engines.etcd.http import Exchange
 from vez.recipes import Call, Recipe, Unwatched, Wait
 from vez.recipes.etcd.lock import Seat, look, look_all
 from vez.recipes.etcd.operations import Compare, Get, Put, Txn
 from vez.recipes.etcd.session import Session, keep
-from vez.testing.servers import EtcdServer, Missing, etcd_server
+from vez.testing.servers import EtcdServer
 
 TIMES = 300
 """With a transaction it took fewer than twenty."""
@@ -22,11 +23,7 @@ TIMES = 300
 
 @pytest.fixture(params=["system", "distro"])
 def server(request: pytest.FixtureRequest) -> Iterator[EtcdServer]:
-    try:
-        with etcd_server(request.param) as started:
-            yield started
-    except Missing as error:
-        pytest.skip(str(error))
+    yield from started(request.param)
 
 
 def first_call(recipe: Recipe[object]) -> Txn:
