@@ -2,9 +2,10 @@
 
 httpcore's own pool cannot be used: it ends a response when a read of it takes longer than its timeout, and a watch is a
 response that is read for as long as somebody waits, a moment at a time. Its connections (TCP, TLS, timeouts, for
-threads and for asyncio) can. h11 knows the rules of HTTP. Only what etcd sends nearly always is read without it, which
-takes less than half of the processor's time: a short reply with its length in the header, and the chunks of a watch. As
-soon as anything else comes, h11 goes on from there.
+threads and for asyncio) can. h11 knows the rules of HTTP. Only what etcd sends nearly always is read without it: a
+short reply with its length in the header, which halves the processor's time for a turn, and the chunks of a watch, on
+which h11 spent a quarter of a client's time for a turn with a wait. As soon as anything else comes, h11 goes on from
+there.
 """
 
 from __future__ import annotations

@@ -27,9 +27,9 @@ LOOK_AGAIN = 30.0
 
 NOT_NEXT = 0.05
 """Seconds by which a waiter may hear late that the key before its own has gone, if that key was not the first when it
-was seen: then it has to become the first before it goes, and the watch is set by then. Only if it withdrew at that very
-moment is the delay felt. A look at the key in between would be for nothing nearly always, and a fifth of the server's
-work for a turn."""
+was seen: then it has to become the first before it goes, and the watch is set by then. The delay is felt only if it
+withdrew at that very moment, or shares the lock with those before it. A look at the key in between would be for nothing
+nearly always, and one of the five requests of a turn."""
 
 
 class Seat(msgspec.Struct, frozen=True):
