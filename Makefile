@@ -1,8 +1,9 @@
-# make demo   a tour in the terminal      make test    everything, as CI runs it
+# make setup  .venv with vez and the tools (PYTHON=python3.13; `make clean` first to change it)
+# make demo   a tour in the terminal      make test    all tests but the long ones
 # make check  lint, types, architecture   make bench   speed and memory, as ratios in one run
 # make hooks  run the checks on each commit
-# make test-long  the tests that take many seconds each: large state spaces, the longest pages, the sdist
-# make coverage  how much of the package the quicker tests run, with a floor
+# make test-long  what is not needed on each change: large state spaces, more seeds, mutants, the wheel and the sdist
+# make coverage  the parallel tests of make test, and how much of the package they run, with a floor (PYTHON=python3.13)
 # make test-pythons  the quick tests on every other Python that is found
 # make crosscheck  thousands of random protocols: the checker beside a naive explorer (COUNT FIRST CROSSCHECK_SECONDS)
 # make campaign  every algorithm as real processes with every real fault (COUNT SEED CAMPAIGN_SECONDS JOBS)
@@ -18,7 +19,7 @@ PLAIN := $(VENV)/.plain
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup hooks demo test test-long coverage test-pythons check bench torture crosscheck campaign regenerate clean
+.PHONY: help setup hooks demo test test-long coverage test-pythons check types architecture bench torture crosscheck campaign regenerate clean
 
 help:
 	@sed -n 's/^# make /make /p' Makefile
@@ -38,12 +39,18 @@ hooks: setup
 	@$(BIN)/pre-commit install
 
 demo: $(PLAIN)
-	@exec $(BIN)/python -m vez.demo
+	@exec $(BIN)/python -m vez.cli.demo
 
 check: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python -m tools.unasync --check
+	@$(MAKE) --no-print-directory -j 2 --output-sync types architecture
+
+types: setup
 	$(BIN)/mypy
+
+architecture: setup
 	$(BIN)/python -m pytest tests/test_architecture.py
 
 test: check
@@ -54,9 +61,8 @@ test: check
 test-long: setup
 	@sh tools/run-tests $(BIN)/python long
 
-# Tracing makes the simulator and the checker about three times slower, so this is not part of make test.
 coverage: setup
-	$(BIN)/python -m pytest -n 2 -m "not slow and not serial and not long and not browser" --cov
+	@sh tools/run-tests $(BIN)/python coverage
 
 test-pythons: setup
 	@$(BIN)/python -m tools.pythons
@@ -65,17 +71,17 @@ bench: setup
 	$(BIN)/python -m bench
 
 crosscheck: setup
-	$(BIN)/python -m tests.crosscheck $${COUNT:-2000} $${FIRST:-0} --seconds $${CROSSCHECK_SECONDS:-3600}
+	$(BIN)/python -m tests.worlds.crosscheck $${COUNT:-2000} $${FIRST:-0} --seconds $${CROSSCHECK_SECONDS:-3600}
 
 campaign: setup
 ifdef ETCD
-	@VEZ_RACES=$${RACES:-100000} VEZ_RECONNECTS=$${RECONNECTS:-1000} $(BIN)/python -m pytest -q tests/etcd/test_races.py
+	@VEZ_RACES=$${RACES:-100000} VEZ_RECONNECTS=$${RECONNECTS:-1000} $(BIN)/python -m pytest -q tests/locks/etcd/test_races.py
 else
-	@$(BIN)/python -m tests.campaign --count $${COUNT:-1} --seed $${SEED:-$$(date +%s)} --seconds $${CAMPAIGN_SECONDS:-7200} --jobs $${JOBS:-2}
+	@$(BIN)/python -m tests.worlds.campaign --count $${COUNT:-1} --seed $${SEED:-$$(date +%s)} --seconds $${CAMPAIGN_SECONDS:-7200} --jobs $${JOBS:-2}
 endif
 
 torture: setup
-	@VEZ_MUTANTS=all $(BIN)/python -m pytest -q tests/engines/test_mutants.py
+	@VEZ_MUTANTS=all $(BIN)/python -m pytest -q tests/locks/engines/test_mutants.py
 	@dir=$$(mktemp -d) && seed=$${SEED:-$$(date +%s)} && seconds=$${TORTURE_SECONDS:-300} && \
 	  $(BIN)/vez torture --url "file://$$dir/turns" --workers 12 --seconds $$seconds --entries 20000 --seed $$seed && \
 	  $(BIN)/vez torture --url "file://$$dir/turns" --seconds $$seconds --entries 100000 --seed $$seed --faults all \

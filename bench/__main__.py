@@ -1,4 +1,4 @@
-"""Run the benchmarks, all of them or those that are named: `python -m bench election`."""
+"""Run all benchmarks, or the named ones: `python -m bench election`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def main() -> int:
-    """Run each benchmark's `main()`; every one prints what it measured and against what."""
+    """Run each benchmark's `main()`, which prints its measurements and the alternatives."""
     here = pkgutil.iter_modules([str(Path(__file__).parent)])
     known = sorted(
         info.name for info in here if info.name != "__main__" and not info.ispkg

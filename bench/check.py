@@ -1,9 +1,9 @@
 """The checker beside Spin: same protocols, same atomic steps, verdicts and counts compared, time to verdict.
 
-Time to verdict is everything that a user waits for: for vez the start of Python and the imports, for Spin also
-generating and compiling its verifier. Both are run alternately and the least time of each is taken, because the
-machine's other work only ever adds. Spin and gcc come from the distribution's packages (apt-get install spin gcc).
-Then, without Spin: what the second core saves, and the memory of more than ten million states.
+Time to verdict is the whole time that a user waits: for vez it includes the start of Python and the imports, for Spin
+also generating and compiling its verifier. Both are run alternately and the least time of each is taken, because other
+work of the machine only adds time. Spin and gcc come from the distribution's packages (apt-get install spin gcc). The
+last part, without Spin, measures the gain of a second core, and the memory of more than ten million states.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ PROMELA = Path(__file__).parent / "promela"
 IDS = (5, 1, 8, 3, 6, 2, 7, 4, 9, 10, 12, 11)
 WHOLE = ["-DNOREDUCE"]
 LONG_S = 20.0
-"""Seconds; after a first round that takes longer there is no second."""
+"""Seconds of the first round above which there is no second round."""
 
 MILLIONS = ["dolev-klawe-rodeh", "--ids", ",".join(map(str, IDS[:10]))]
-"""15,460,940 states."""
+"""A search with 15,460,940 states."""
 
 
 ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-"""As after an installation: pip compiles the modules, so Python need not do it at every start."""
+"""The environment as after an installation: pip compiles the modules, so Python need not do it at every start."""
 
 
 class Instance(NamedTuple):

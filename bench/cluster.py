@@ -19,15 +19,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
-from vez.algorithms import ALGORITHMS
-from vez.cluster.cluster import Cluster
+from vez.catalogue.algorithms import ALGORITHMS
 from vez.core import Assumption, Io, Message, Process
 from vez.core.process import DURABLE, marked
 from vez.core.trace import Entered, Left, Recovered, Started, Trace
-from vez.node.group import Group, Unix
-from vez.node.node import Node, Plan, loop_factory
-from vez.sim.scenario import Crash, Detector, Scenario, Workload
-from vez.sim.setup import Setup
+from vez.worlds.node.cluster.cluster import Cluster
+from vez.worlds.node.group import Group, Unix
+from vez.worlds.node.node import Node, Plan, loop_factory
+from vez.worlds.sim.scenario import Crash, Detector, Scenario, Workload
+from vez.worlds.sim.setup import Setup
 
 SIZES = (2, 5, 10, 20, 50)
 MOST_PROCESSES = 50
@@ -39,7 +39,7 @@ PATIENCE = 60.0
 
 
 class Ball(Message):
-    """Goes to and fro."""
+    """A message that two processes send to and fro."""
 
     hits: int
 
@@ -58,7 +58,7 @@ class Pair(Process):
 
 
 class Result(NamedTuple):
-    """What the nodes of a run did in so many seconds."""
+    """The counts of the nodes of a run, and its length in seconds."""
 
     seconds: float
     processor: float
@@ -111,7 +111,7 @@ def _child(kind: type[Process], me: int, n: int, folder: Path, core: int, wants:
 
 
 async def _node(kind: type[Process], me: int, n: int, folder: Path, wants: bool, time_scale: float) -> None:
-    """One node; after a second of warm-up it counts what it does, and writes it to a file."""
+    """Run one node. After a second of warm-up it counts its messages and entries, and writes the counts to a file."""
     ids, loop = tuple(range(1, n + 1)), asyncio.get_running_loop()
     contender = wants and me in getattr(kind, "contenders", lambda ids: ids)(ids)
 

@@ -1,8 +1,8 @@
 """One election written three ways: a minimal loop, SimPy, and vez with traces off.
 
-`chang-roberts` on a ring of random identifiers, all start, each message takes one unit of time, the winner
-is announced round the ring. Every way must send the same number of messages. Within one round the ways take
-turns, and the best of the rounds counts: what disturbs one of them disturbs them all.
+`chang-roberts` on a ring of random identifiers, all start, each message takes one unit of time, the winner is announced
+round the ring. Every way must send the same number of messages. The ways alternate within a round, and the best round
+of each counts, so that a disturbance affects all of them.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from heapq import heappop, heappush
 from random import Random
 from typing import Any
 
-from vez.algorithms import ALGORITHMS
-from vez.sim import Scenario, simulate
-from vez.sim.scenario import Network
+from vez.catalogue.algorithms import ALGORITHMS
+from vez.worlds.sim import Scenario, simulate
+from vez.worlds.sim.scenario import Network
 
 ROUNDS = 5
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
@@ -109,7 +109,7 @@ def with_vez(ids: list[int], delay: str = "constant(1)") -> int:
 
 
 def elect(name: str, ids: list[int], delay: str = "constant(1)") -> int:
-    """An election of the catalogue in which all start; the number of messages."""
+    """Run an election of the catalogue in which all start. Returns the number of messages."""
     network = Network(delay=delay)
     scenario = Scenario(algorithm=name, ids=tuple(ids), network=network, until_ms=1e9, max_events=10**10)
     run = simulate(scenario, ALGORITHMS[name], record=False)
@@ -142,7 +142,7 @@ def compare(n: int) -> None:
     for turn in range(ROUNDS):
         for name, work in ways.items():
             if name == "SimPy" and turn >= 2:
-                continue  # slow, and steady enough
+                continue  # slow, and stable enough without more rounds
             messages, speed = rate(work)
             counts[name] = messages if name == "SimPy" else messages // repeats
             best[name] = max(best[name], speed)
@@ -157,7 +157,7 @@ def compare(n: int) -> None:
 
 
 def grow() -> None:
-    """Messages and seconds as n grows to a million, each size in a process of its own so that memory is its own."""
+    """Print messages and seconds as n grows to a million. Each size runs in its own process, for its memory."""
     print("n·H_n and n·log₂ n beside the messages of an election in which all start, announcement included:")
     for name in ("chang-roberts", "franklin", "tournament"):
         for n in SIZES:

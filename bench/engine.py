@@ -1,10 +1,10 @@
-"""Locks for programs on one machine: vez beside what people pick today, with real servers, in one run.
+"""Locks for programs on one machine: vez beside commonly used libraries, with real servers, in one run.
 
-Clients and servers are pinned. Servers are on the last core throughout. One client alone is on the first core; of many,
-each is pinned to a core, by turns, so that the scheduler's guesses do not decide; and once more they are left where the
-scheduler puts them, as in most programs. Placement alone changes a loopback round trip severalfold, so numbers of two
-runs on different machines cannot be compared; ratios within one run can. Contended, what counts is hand-overs between
-processes: one that takes the lock again and again has handed nothing over.
+Clients and servers are pinned. Servers are on the last core throughout. One client alone is on the first core. Several
+clients are pinned to the cores in turn, so that the result does not depend on the scheduler; in a second measurement
+the scheduler places them, as in most programs. Placement alone changes a loopback round trip severalfold, so numbers of
+two runs on different machines cannot be compared; ratios within one run can. Under contention, hand-overs between
+processes are counted: a process that takes the lock repeatedly has handed nothing over.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ ROUNDS = 3
 SECONDS = 0.5
 CONTENDED_SECONDS = 2.0
 START = 0.2
-"""Seconds that are not counted. A core gives its processes their first turn one after the other, milliseconds apart,
-and whoever is alone until then is served a hundred times."""
+"""Seconds at the beginning that are not counted. A core starts its processes one after the other, milliseconds apart,
+and a process that is alone until then gets the lock a hundred times."""
 KILLS = 7
 SPAWN = multiprocessing.get_context("spawn")
 
 
 def taker(kind: str, where: dict[str, str]) -> Take:
-    """A function that takes the lock, in the way that each library's documentation shows; the object is made once."""
+    """A function that takes the lock as the documentation of the library shows; the object is made once."""
     folder = where["folder"]
     if kind == "vez file:":
         turn = vez.connect(f"file://{folder}/vez").lock("bench")
@@ -168,7 +168,7 @@ def alone(kind: str, where: dict[str, str], seconds: float, answer: Connection) 
 
 
 def ask(target: Callable[..., None], *arguments: Any) -> Any:
-    """Run the function in a new process; returns what it sends back."""
+    """Run the function in a new process. Returns the value that it sends back."""
     mine, theirs = SPAWN.Pipe()
     process = SPAWN.Process(target=target, args=(*arguments, theirs), daemon=True)
     process.start()
@@ -181,7 +181,7 @@ def ask(target: Callable[..., None], *arguments: Any) -> Any:
 
 
 def uncontended(kinds: list[str], where: dict[str, str]) -> None:
-    """The best of some rounds; within a round all take turns."""
+    """Print the best of some rounds; within a round the kinds of locks alternate."""
     best = dict.fromkeys(kinds, 0.0)
     for _ in range(ROUNDS):
         for kind in kinds:
@@ -196,7 +196,7 @@ def uncontended(kinds: list[str], where: dict[str, str]) -> None:
 
 
 def contend(kind: str, where: dict[str, str], me: int, board: str, core: int | None, answer: Connection) -> None:
-    """Take turns until the time is up; count the turns, and those that came from another process."""
+    """Take turns until the time is over. Count the turns, and those after a turn of another process."""
     if core is not None:
         os.sched_setaffinity(0, {core})
     take = taker(kind, where)
@@ -299,7 +299,7 @@ def takeover(kinds: list[str], where: dict[str, str], kills: int = KILLS) -> Non
             waiter = SPAWN.Process(target=follow, args=(kind, where, other[1]), daemon=True)
             waiter.start()
             other[0].recv()
-            time.sleep(0.1)  # it has said that it will ask; give it time to be in the queue
+            time.sleep(0.1)  # the process has announced its request; give it time to be in the queue
             killed = time.monotonic()
             os.kill(holder.pid or 0, signal.SIGKILL)
             delays.append((other[0].recv() - killed) * 1000)
@@ -358,7 +358,7 @@ def many_names(folder: str, count: int, answer: Connection) -> None:
 
 
 def growth(folder: str) -> None:
-    """The cost of a waiter with their number, and of a pair with the number of names."""
+    """Print how the cost of a waiter grows with their number, and that of a pair with the number of names."""
     print("waiting tasks on file:      µs to queue   KiB of memory   µs to be served, each")
     for count in (10, 100, 1000):
         queued, memory, served = ask(waiters, folder, count)

@@ -1,10 +1,10 @@
 """Locks on etcd: vez beside aetcd's lock, on one server, in one run.
 
-The server is on the last core and syncs to the disk as it does by default. One client alone is on the first core; many
-are pinned to all cores by turns, so that some take time from the server, and once more to the other cores only, as if
-the server had a machine of its own. Rounds take turns, and ratios are of one round: the machine itself is faster in
-some rounds than in others. vez gives a fencing token, the order of arrival and a told loss; aetcd's lock gives none of
-them, and makes a lease for each attempt.
+The server is on the last core and syncs to the disk as it does by default. One client alone is on the first core. Many
+clients are pinned to all cores in turn, so that some take time from the server. In a second measurement they are pinned
+to the other cores only, as if the server had its own machine. The kinds of locks alternate within a round, and ratios
+are of one round, because the machine itself is faster in some rounds than in others. vez gives a fencing token, grants
+in the order of arrival and reports a loss; aetcd's lock does none of these, and creates a lease for each attempt.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SECONDS = 2.0
 
 
 def alone(where: dict[str, str]) -> None:
-    """Pairs of acquire and release; the best of some rounds, in which all take turns."""
+    """Print pairs of acquire and release: the best of some rounds, in which the kinds of locks alternate."""
     best = dict.fromkeys(KINDS, 0.0)
     for _ in range(ROUNDS):
         for kind in KINDS:
@@ -39,7 +39,7 @@ def alone(where: dict[str, str]) -> None:
 
 
 def contended(server: EtcdServer, where: dict[str, str], count: int, cores: list[int], placed: str) -> None:
-    """Hand-overs between processes, and the leases that are there when all of them have ended."""
+    """Print hand-overs between processes, and the leases that are left when all processes have ended."""
     title = f"contended, {count} processes on {placed}"
     print(f"{title:42} hand-overs/s   least / most   leases left   of aetcd Lock")
     found: dict[str, list[engine.Contended]] = {kind: [] for kind in KINDS}

@@ -1,10 +1,11 @@
 """Messages per second of every mutual exclusion algorithm at N = 100 under full contention, and the limits.
 
-Everybody always wants in, every message takes one unit of time, traces are off. Beside each algorithm stand two
-limits. The bare loop is a heap of plain tuples from which a message is taken and to which its answer is pushed, with
-as many in flight as there are processes: it knows no algorithm and no entries, so an algorithm with few messages for
-an entry can hardly come near it, written however. The same by hand (`bench.by_hand`) is that algorithm under that
-workload as a minimal loop; it must send the same messages and let the same in. Then: how `vez compare` grows with N.
+All processes always want in, every message takes one unit of time, traces are off. Each algorithm is compared with two
+limits. The bare loop is a heap of plain tuples from which a message is taken and to which its answer is pushed, with as
+many in flight as there are processes. It has no algorithm and no entries, so an algorithm with few messages for an
+entry can hardly reach it, however it is written. The version by hand (`bench.by_hand`) is that algorithm under that
+workload as a minimal loop; it must send the same messages and have the same entries. The last part shows how `vez
+compare` grows with N.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from bench.by_hand import BY_HAND, play
-from vez.algorithms import ALGORITHMS
+from vez.catalogue.algorithms import ALGORITHMS
 from vez.core import Mutex
-from vez.sim import Scenario, simulate
-from vez.sim.scenario import Workload
 from vez.study.compare import mutex as compare_mutex
+from vez.worlds.sim import Scenario, simulate
+from vez.worlds.sim.scenario import Workload
 
 N = 100
 MESSAGES = 60_000
@@ -78,7 +79,7 @@ def by_hand(name: str, requests: int, n: int = N) -> Crowd:
 
 
 def rate(work: Callable[[], int]) -> float:
-    """Messages per second of processor time: other programs on the machine take nothing away."""
+    """Messages per second of processor time, which other programs on the machine do not reduce."""
     gc.collect()
     start = time.process_time()
     messages = work()
@@ -86,7 +87,8 @@ def rate(work: Callable[[], int]) -> float:
 
 
 def speeds() -> None:
-    """The table of rates and ratios. Within a round all take turns: what disturbs one disturbs its limits too."""
+    """Print the table of rates and ratios. Within a round all alternate, so that a disturbance affects the limits
+    too."""
     names = list(BY_HAND)
     requests = {name: max(1, min(100, MESSAGES // crowd(name, 1).messages)) for name in names}
     for name in names:
@@ -117,7 +119,7 @@ def speeds() -> None:
 
 
 def scaling() -> None:
-    """Seconds of a line of `vez compare mutex -n N`, and the power of N with which they grow."""
+    """Print the seconds of a line of `vez compare mutex -n N`, and the power of N with which they grow."""
     names = compare_mutex.names()
     seconds: dict[str, list[float]] = {name: [] for name in names}
     for n in SIZES:

@@ -1,10 +1,10 @@
-"""Nodes: messages a second between two processes, beside a bare ping-pong over the same kind of socket.
+"""Nodes: messages a second between two processes, beside a plain ping-pong over the same kind of socket.
 
-Both processes are pinned to cores of their own where there are two. Kinds take turns, and the best round of each
-counts, so that a busy moment of the machine hits all of them alike. Each kind is measured on the standard event loop
-and, where it is installed, on uvloop. A ratio is to the better of both bare kinds. Beside the rate stands the processor
-time of one message in one of the two processes: on a busy machine it varies less than the rate, which also has the
-waiting for the other process in it.
+If there are two cores, each process is pinned to its own core. The kinds alternate, and the best round of each counts,
+so that a busy moment of the machine affects all of them. Each kind is measured on the standard event loop and, if it is
+installed, on uvloop. A ratio is relative to the better of the two plain kinds. The processor time of one message in one
+of the two processes is printed beside the rate. On a busy machine it varies less than the rate, which includes the wait
+for the other process.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 from vez.core import Assumption, Complete, Io, Message, Process
-from vez.node.group import Group, Unix
-from vez.node.node import Node, Plan, loop_factory
+from vez.worlds.node.group import Group, Unix
+from vez.worlds.node.node import Node, Plan, loop_factory
 
 ROUNDS = 5
 SECONDS = 1.0
@@ -28,7 +28,7 @@ WARM = 1000
 """Messages before the measurement: connections are made and code is specialised by the interpreter."""
 PATIENCE_S = 30.0
 KEPT: list[object] = []
-"""Servers and tasks that nobody else refers to: uvloop closes a server that is collected."""
+"""Servers and tasks that have no other reference: uvloop closes a server that is garbage-collected."""
 LoopFactory = Callable[[], asyncio.AbstractEventLoop] | None
 
 
@@ -39,7 +39,7 @@ class Ball(Message):
 
 
 class PingPong(Process):
-    """Two processes that send a ball to and fro. The class counts for the whole process."""
+    """Two processes that send a ball to and fro. The class attribute counts for the whole process."""
 
     assumes: ClassVar[tuple[Assumption, ...]] = (Assumption.RELIABLE,)
     hits: ClassVar[int] = 0
@@ -67,7 +67,7 @@ class Bare(asyncio.Protocol):
 
 
 class Buffered(asyncio.BufferedProtocol):
-    """Ping-pong with a buffer of its own, as nodes read: asyncio makes one of 256 KiB for each read otherwise."""
+    """Ping-pong with its own buffer, as nodes read: otherwise asyncio makes one of 256 KiB for each read."""
 
     hits = 0
 
@@ -123,7 +123,7 @@ KINDS: dict[str, tuple[Callable[[int, Path], Coroutine[Any, Any, None]], type[An
 
 
 class Speed(NamedTuple):
-    """What one round showed, or the best of several."""
+    """The result of one round, or the best of several."""
 
     rate: float
     """Messages a second, both ways together."""

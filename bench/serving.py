@@ -1,9 +1,9 @@
 """Servers: small pages on kept connections, our five models beside the standard library's servers and uvicorn.
 
-Each server is a process of its own on one core, where there are two; the clients run here, on the other. Servers take
-turns, and the best round of each counts. The processor time that a request costs the server is shown too: it depends
-less on what else the machine does. On a busy machine answers a second favour servers with many threads, for the kernel
-shares processors out by thread.
+If there are two cores, each server is a process of its own on one of them, and the clients run here, on the other.
+Servers alternate, and the best round of each counts. The processor time of a request in the server is shown too,
+because it depends less on the other work of the machine. On a busy machine the number of answers a second favours
+servers with many threads, because the kernel distributes processors by thread.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ import sys
 from pathlib import Path
 
 from bench.servers.__main__ import KINDS
-from vez.serving.trial.clients import Fate, Load
-from vez.serving.trial.plan import Asked
+from vez.servers.serving.trial.clients import Fate, Load
+from vez.servers.serving.trial.plan import Asked
 
 ROUNDS = 3
 SECONDS = 1.0
 CLIENTS = 16
 GROWTH = (1, 4, 16, 64, 256)
 UNSEEN = tuple(f"/short.html?{number}" for number in range(50_000))
-"""Our servers remember what h11 made of a request and of its headers. New requests, with known and with new headers,
-show what that saves."""
+"""Targets of requests that a server has not seen. Our servers cache the results of h11 for a request and for its
+headers. New requests, with known and with new headers, show how much the cache saves."""
 REFERENCES = ("ThreadingHTTPServer", "uvicorn, h11")
 
 

@@ -1,7 +1,7 @@
 """Validation of long traces: time for 100,000 events, beside the simulation that recorded them.
 
 The time includes reading the file. Each algorithm is measured three times, alternately with the simulation, and the
-least time of each is taken, because the machine's other work only ever adds.
+least time of each is taken, because other work of the machine only adds time.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
 
-from vez.algorithms import find
+from vez.catalogue.algorithms import find
 from vez.core.trace import Trace
 from vez.core.trace_file import decode
-from vez.sim import Scenario, simulate
-from vez.sim.scenario import Nemesis, Network, Workload
-from vez.validate import Answer, validate
+from vez.judge.validate import Answer, validate
+from vez.worlds.sim import Scenario, simulate
+from vez.worlds.sim.scenario import Nemesis, Network, Workload
 
 T = TypeVar("T")
 EVENTS = 100_000

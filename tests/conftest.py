@@ -15,13 +15,21 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from tests import dispositions
+from tests.time_limit import TimeLimit
+
 ROOT = Path(__file__).resolve().parent.parent
 CAMPAIGN_SEED = "VEZ_CAMPAIGN_SEED"
+pytest_plugins = ["tests.timing"]
 
+dispositions.restore()  # before anything is started: child processes inherit what is ignored
 settings.register_profile("house", deadline=None)  # a busy machine is no failure
 settings.load_profile("house")
 os.environ.pop("COLUMNS", None)  # what vez prints depends on it, and workers of pytest-xdist have it
 os.unsetenv("COLUMNS")  # readline sets it for child processes, out of sight of os.environ
+if len(tempfile.gettempdir()) > 40 or " " in tempfile.gettempdir():
+    # The path of a socket has at most 107 bytes, and tests write commands as lines that are split at spaces.
+    os.environ["TMPDIR"], tempfile.tempdir = "/tmp", None  # noqa: S108
 os.environ["VEZ_DIR"] = tempfile.mkdtemp(prefix="vez-test-")  # never the locks of whoever runs the tests
 atexit.register(shutil.rmtree, os.environ["VEZ_DIR"], ignore_errors=True)
 
@@ -33,7 +41,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Draw the seed of the campaign, once for all workers of pytest-xdist: they inherit the environment."""
+    """Limit the time of each test. Draw the seed of the campaign, once for all workers of pytest-xdist: they inherit
+    the environment."""
+    config.pluginmanager.register(TimeLimit(), "time-limit")
     os.environ.setdefault(CAMPAIGN_SEED, str(int(time.time())))
 
 
@@ -52,7 +62,7 @@ def campaign_seed() -> int:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     reports = [report for reports in terminalreporter.stats.values() for report in reports]
-    if any("tests/campaign/test_campaign" in getattr(report, "nodeid", "") for report in reports):
+    if any("tests/worlds/campaign/test_campaign" in getattr(report, "nodeid", "") for report in reports):
         terminalreporter.write_line(f"real faults of this run: {CAMPAIGN_SEED}={campaign_seed()}")
 
 

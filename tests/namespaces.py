@@ -1,9 +1,10 @@
-"""Hosts as network namespaces: each has an address of its own on a switch, and its cable can be pulled or made slow.
+"""Hosts as network namespaces: each has its own address on a switch, and its cable can be pulled or made slow.
 
-Each also has a time namespace: its monotonic clock is a day off that of the next, as if it had been started then.
+Each host also has a time namespace. Its monotonic clock differs by a day from that of the next host, as if the two had
+been started a day apart.
 
-Nothing of the machine's own network is touched: the namespaces have no names and are gone with the processes that hold
-them. Not every machine allows this; `hosts` then skips with the reason.
+The network of the machine itself does not change: the namespaces have no names, and they vanish with the processes that
+hold them. Not every machine allows this; `hosts` then skips with the reason.
 """
 
 from __future__ import annotations
@@ -54,26 +55,26 @@ class Hosts:
         return f"10.213.7.{number}"
 
     def on(self, number: int) -> list[str]:
-        """What runs a command on a host."""
+        """The prefix for a command that runs on a host."""
         return _inside(self._hosts[number - 1])
 
     def unplug(self, number: int) -> None:
-        """Pull the cable of a host; nobody is told."""
+        """Pull the cable of a host. No program is told."""
         self._run(self._switch, "ip", "link", "set", f"port{number}", "down")
 
     def plug(self, number: int) -> None:
-        """Put it in again."""
+        """Plug the cable in again."""
         self._run(self._switch, "ip", "link", "set", f"port{number}", "up")
 
     def slow(self, number: int, milliseconds: int) -> None:
-        """Everything that a host sends takes longer."""
+        """Delay everything that a host sends."""
         host = self._hosts[number - 1]
         self._run(host, "tc", "qdisc", "add", "dev", "eth0", "root", "netem", "delay", f"{milliseconds}ms")
 
     def close(self) -> None:
         """End the processes that hold the namespaces."""
         for holder in self._holders:
-            holder.communicate()
+            holder.communicate(timeout=60)
 
     def _namespace(self) -> int:
         """A process in new namespaces."""
@@ -89,7 +90,7 @@ class Hosts:
         assert holder.stdout is not None
         line = holder.stdout.readline()
         if not line:
-            raise Refused(holder.communicate()[1].strip())
+            raise Refused(holder.communicate(timeout=60)[1].strip())
         return int(line)
 
     @staticmethod

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
+import signal
+import subprocess
 from pathlib import Path
 
 
@@ -27,3 +31,31 @@ def descendants(parent: int) -> set[int]:
     while new := {one for one, above in parents.items() if above in found | {parent}} - found:
         found |= new
     return found
+
+
+def started_at(process: int) -> float:
+    """The start time of a process, in seconds since the machine was started, accurate to some hundredths; 0 if it has
+    ended."""
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return int(fields[19]) / os.sysconf("SC_CLK_TCK")
+
+
+def stop_outside_of_the_doorway(process: subprocess.Popen[str], file: Path) -> None:
+    """Stop a process. It is seen in the queue before it has left the doorway, in which it would stop everybody."""
+    from vez.testing import eventually  # the first import of this file must not load vez
+
+    def stopped() -> bool:
+        process.send_signal(signal.SIGSTOP)
+        os.waitpid(process.pid, os.WUNTRACED)
+        with file.open("r+b") as opened:
+            try:
+                fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                process.send_signal(signal.SIGCONT)
+                return False
+        return True
+
+    eventually(stopped, "stopping it outside of the doorway")

@@ -25,10 +25,11 @@ Way = Literal["forth", "back"]
 BOTH: tuple[Way, Way] = ("forth", "back")
 CHUNK = 1 << 16
 WAITING = 64
-"""Chunks of a connection that wait in one direction; then the sender is not read, as with a full TCP window."""
+"""Largest number of chunks that wait in one direction of a connection. At the limit the sender is not read, as with a
+full TCP window."""
 PATIENCE = 30.0
 STEPS = 5
-"""Steps of the event loop in which a callback of asyncio's has led to whatever it leads to."""
+"""Number of steps of the event loop after which a callback of asyncio has had all its effects."""
 
 T = TypeVar("T")
 
@@ -60,12 +61,12 @@ class Proxy:
         return made
 
     def wait_for(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do something in the thread of the proxy."""
+        """Run a coroutine in the thread of the proxy, and return its result."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(PATIENCE)
 
 
 class Direction:
-    """One direction of a route: whether bytes pass, how late, and how many did."""
+    """One direction of a route: whether bytes pass, their delay, and their number."""
 
     def __init__(self) -> None:
         self.open = asyncio.Event()
@@ -81,7 +82,7 @@ class Route:
         self.target = target
         self.address: Address = ""
         self.accepted = 0
-        """Connections so far, refused ones too."""
+        """Number of connections so far, including refused ones."""
         self._proxy = proxy
         self._refuses = False
         self._ways: dict[Way, Direction] = {}
@@ -90,7 +91,7 @@ class Route:
     # Faults; for any thread.
 
     def hold(self, *ways: Way) -> None:
-        """Let bytes wait, both ways unless one is named; connections stay open and nobody is told."""
+        """Let bytes wait, in both directions unless one is named. Connections stay open, and neither side is told."""
 
         def change() -> None:
             for way in ways or BOTH:
@@ -99,7 +100,7 @@ class Route:
         self._do(change)
 
     def delay(self, seconds: float, *ways: Way) -> None:
-        """Pass on everything so much later, in order; also the end of a connection."""
+        """Delay everything by `seconds`, in order, also the end of a connection."""
 
         def change() -> None:
             for way in ways or BOTH:
@@ -121,7 +122,7 @@ class Route:
         self._do(change)
 
     def heal(self) -> None:
-        """No faults any more: what was held arrives now, new connections are accepted."""
+        """Remove all faults: bytes that were held arrive now, and new connections are accepted."""
 
         def change() -> None:
             self._refuses = False
@@ -196,7 +197,7 @@ class _Link:
         self._task = asyncio.current_task()
 
     def abort(self) -> None:
-        """Break it."""
+        """Break the connection."""
         if self._task is not None:
             self._task.cancel()
 
@@ -211,7 +212,7 @@ class _Link:
             async with asyncio.TaskGroup() as group:
                 group.create_task(_pass(reader, writer, ways["forth"]))
                 group.create_task(_pass(there, self._writers[0], ways["back"]))
-            for one in self._writers:  # what is written must arrive
+            for one in self._writers:  # bytes that are written must arrive
                 one.close()
                 await one.wait_closed()
         except* (OSError, asyncio.CancelledError):
@@ -239,7 +240,7 @@ async def _pass(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, way:
     try:
         while True:
             due, data = await waiting.get()
-            await asyncio.sleep(due - loop.time())
+            await asyncio.sleep(due - loop.time())  # the delay of this way
             await way.open.wait()
             if isinstance(data, OSError):
                 raise data

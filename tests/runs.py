@@ -1,12 +1,12 @@
-"""What tests of runs share: the trace of a run, and the types of the election fixtures."""
+"""Helpers for tests of runs: the trace of a run, and the types of the election fixtures."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from vez.core.trace import Trace
-from vez.properties import Verdict
-from vez.sim import Run
+from vez.judge.properties import Verdict
+from vez.worlds.sim import Run
 
 Elections = Callable[..., Run]
 Unkept = Callable[[Run], list[Verdict]]

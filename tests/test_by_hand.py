@@ -6,7 +6,7 @@ import pytest
 
 from bench import mutex
 from bench.by_hand import BY_HAND
-from vez.algorithms import ALGORITHMS
+from vez.catalogue.algorithms import ALGORITHMS
 
 
 def test_every_algorithm_of_mutual_exclusion_is_there() -> None:

@@ -1,4 +1,4 @@
-"""`make demo`: what it installs, real processes, the tour, and how it ends when it is interrupted or offline."""
+"""`make demo`: its installation, the real processes, the tour, and its end when it is interrupted or offline."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.processes import descendants, is_alive
+from vez.testing import eventually
 
-pytestmark = [pytest.mark.slow, pytest.mark.serial]
+pytestmark = pytest.mark.serial
 MAKE = ["make", f"BIN={Path(sys.executable).parent}", "--old-file=.venv/.plain", "demo"]
 """`make demo` with the environment that runs the tests, whatever its name."""
 
 
 def demo(folder: Path, columns: int) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "vez.demo"], cwd=folder, capture_output=True, text=True, timeout=120, check=False,
+        [sys.executable, "-m", "vez.cli.demo"], cwd=folder, capture_output=True, text=True, timeout=120, check=False,
         env=os.environ | {"COLUMNS": str(columns)},
     )  # fmt: skip
 
@@ -38,6 +39,7 @@ def test_the_demo_ends_as_it_tells(tmp_path: Path) -> None:
     assert sorted(path.suffix for path in (tmp_path / "demo-out").iterdir()) == [".html"] * 4
 
 
+@pytest.mark.long
 def test_the_demo_at_60_columns(tmp_path: Path) -> None:
     done = demo(tmp_path, 60)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -50,23 +52,21 @@ def test_the_demo_at_60_columns(tmp_path: Path) -> None:
     assert "…" not in done.stdout.partition("Three runs")[0]  # pictures shorten notes at the right edge
 
 
-@pytest.mark.parametrize(("command", "workers"), [([sys.executable, "-m", "vez.demo"], 5), (MAKE, 6)])
+@pytest.mark.parametrize(("command", "workers"), [([sys.executable, "-m", "vez.cli.demo"], 5), (MAKE, 6)])
 def test_ctrl_c_ends_the_demo_and_its_workers(command: list[str], workers: int) -> None:
     process = subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, process_group=0
     )
     try:
-        limit = time.monotonic() + 60
-        while len(children := descendants(process.pid)) < workers and time.monotonic() < limit:
-            time.sleep(0.05)
-        assert len(children) >= workers
-        time.sleep(1)
+        eventually(lambda: len(descendants(process.pid)) >= workers, "the workers start")
+        time.sleep(0.3)  # somewhere in the middle: they take turns by then
+        children = descendants(process.pid)
         begun = time.monotonic()
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does
         _, err = process.communicate(timeout=60)
     finally:
         process.kill()
-        process.wait()
+        process.wait(60)
     assert time.monotonic() - begun < 30
     assert process.returncode in (130, -signal.SIGINT), err
     assert "vez: interrupted" in err
@@ -76,7 +76,7 @@ def test_ctrl_c_ends_the_demo_and_its_workers(command: list[str], workers: int) 
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """What `make demo` needs of a clone."""
+    """The files of a clone that `make demo` needs."""
     for name in ("Makefile", "pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, tmp_path / name)
     for name in ("src", "tools"):

@@ -14,7 +14,7 @@ import pytest
 
 from tests.conftest import ROOT, need
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 OF_THE_REPOSITORY = (".github/", ".editorconfig", ".gitattributes", ".pre-commit-config.yaml")
 """Tracked files that only a clone needs."""
 OFFLINE = ("No matching distribution found", "Could not find a version", "Failed to establish a new connection")
@@ -52,7 +52,8 @@ def distributions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def alone(
     request: pytest.FixtureRequest, distributions: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
 ) -> Run:
-    """Run a program of an environment that holds vez and what it depends on, no extras, far from the sources."""
+    """Run a program in an environment that contains only vez and its dependencies, without extras, far from the
+    sources."""
     folder = tmp_path_factory.mktemp(request.param)
     call([sys.executable, "-m", "venv", "--without-pip", str(folder / "venv")], folder)
     python = folder / "venv" / "bin" / "python"
@@ -125,15 +126,14 @@ def test_the_sdist_holds_what_is_tracked(distributions: dict[str, Path]) -> None
         pytest.skip("not a clone")
     with tarfile.open(distributions["sdist"]) as archive:
         held = {name.partition("/")[2] for name in archive.getnames()}
-    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split(
-        "\n"
-    )
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
+    ).stdout.split("\n")
     tracked = {name for name in listed if name and (ROOT / name).exists() and not name.startswith(OF_THE_REPOSITORY)}
     assert not tracked - held
     assert held - tracked == {"PKG-INFO"}
 
 
-@pytest.mark.long
 def test_tests_run_from_the_sdist(distributions: dict[str, Path], tmp_path: Path) -> None:
     with tarfile.open(distributions["sdist"]) as archive:
         archive.extractall(tmp_path, filter="data")

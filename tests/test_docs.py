@@ -1,8 +1,8 @@
-"""What the documentation shows is run: files are written, commands are run, and what they print must be there.
+"""Runs the documentation: its files are written, its commands are run, and their output must match.
 
-In a page, ```python file=NAME (append) and ```toml file=NAME become files; in ```console (exit=N) blocks every
-`$ ` line is run in the folder of those files, and each line after it must be a part of what it printed. A backslash at
-the end of a line continues the command.
+In a page, ```python file=NAME (append) and ```toml file=NAME become files; in ```console (exit=N) blocks every `$ `
+line is run in the folder of those files, and each line after it must be a part of what it printed. A backslash at the
+end of a line continues the command.
 """
 
 from __future__ import annotations
@@ -17,9 +17,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.prepared import python, vez
+
 ROOT = Path(__file__).parent.parent
 BLOCK = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+LONG = {
+    "docs/reference/checker.md", "docs/reference/recipes.md", "docs/tutorial/da-simulacao-a-processos-reais.md",
+}  # fmt: skip
+"""Pages whose commands explore many states, and the translation of a page that runs real processes."""
 
 
 def words(text: str) -> str:
@@ -27,9 +33,22 @@ def words(text: str) -> str:
 
 
 def for_the_shell(line: str) -> list[str]:
-    """What a shell would not take as part of a word: a reader who copies the command must be able to run it."""
+    """Characters that a shell would interpret. A reader who copies the command must be able to run it."""
     lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
     return [token for token in lexer if token and set(token) <= set("();<>|&")]
+
+
+def run_command(arguments: list[str], folder: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """Run a command of a page. Those of vez and of Python come from a prepared process, which saves their start."""
+    if arguments[0] in ("vez", ".venv/bin/vez"):
+        return vez(*arguments[1:], cwd=folder, env=environment)
+    if arguments[0] == "python" and arguments[1] != "-m":
+        return python(*arguments[1:], cwd=folder, env=environment)
+    if arguments[0] == "python":
+        arguments[0] = sys.executable
+    return subprocess.run(
+        arguments, cwd=folder, capture_output=True, text=True, env=environment, check=False, timeout=120
+    )
 
 
 def run_console(body: str, options: str, folder: Path) -> int:
@@ -40,14 +59,8 @@ def run_console(body: str, options: str, folder: Path) -> int:
         line, *expected = part.splitlines()
         assert not for_the_shell(line), f"quote {for_the_shell(line)} in: $ {line}"
         arguments = shlex.split(line)
-        if arguments[0] in ("vez", ".venv/bin/vez"):
-            arguments[:1] = [sys.executable, "-m", "vez"]
-        elif arguments[0] == "python":
-            arguments[0] = sys.executable
         environment = os.environ | {"COLUMNS": "120", "VEZ_DIR": str(folder / "turns")}
-        done = subprocess.run(
-            arguments, cwd=folder, capture_output=True, text=True, env=environment, check=False, timeout=120
-        )
+        done = run_command(arguments, folder, environment)
         assert done.returncode == wanted, f"$ {line}\n{done.stdout}{done.stderr}"
         printed = words(done.stdout)
         for text in expected:
@@ -56,7 +69,14 @@ def run_console(body: str, options: str, folder: Path) -> int:
     return count
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, id=name, marks=[pytest.mark.long] * (name in LONG))
+        for page in PAGES
+        for name in (str(page.relative_to(ROOT)),)
+    ],
+)
 def test_what_a_page_shows_is_true(page: Path, tmp_path: Path) -> None:
     shutil.copytree(ROOT / "scenarios", tmp_path / "scenarios")
     for language, options, body in BLOCK.findall(page.read_text()):
@@ -68,10 +88,7 @@ def test_what_a_page_shows_is_true(page: Path, tmp_path: Path) -> None:
             assert run_console(body, options, tmp_path), f"{page}: a console block without a command"
         elif language == "python":
             environment = os.environ | {"VEZ_DIR": str(tmp_path / "turns")}
-            done = subprocess.run(
-                [sys.executable, "-c", body],
-                cwd=tmp_path, capture_output=True, text=True, env=environment, check=False, timeout=120,
-            )  # fmt: skip
+            done = python("-c", body, cwd=tmp_path, env=environment)
             assert done.returncode == 0, f"{page}:\n{body}\n{done.stderr}"
 
 

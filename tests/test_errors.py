@@ -1,4 +1,4 @@
-"""Errors travel: a worker's error arrives at home as it was raised."""
+"""Errors can be pickled: the error of a worker process reaches its parent unchanged."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def markdown_files() -> list[Path]:
     """The Markdown files that git knows, or would add."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"],
-        cwd=ROOT, capture_output=True, text=True, check=False,
+        cwd=ROOT, capture_output=True, text=True, check=False, timeout=60,
     )  # fmt: skip
     found = [ROOT / line for line in listed.stdout.splitlines()] or [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
     return sorted(path for path in found if path.exists())
@@ -31,7 +31,7 @@ def prose(text: str) -> str:
 
 
 def links(page: Path) -> list[str]:
-    """The relative links of a page, as written."""
+    """The relative links of a page, as they are written."""
     found = (markdown or html for markdown, html in LINK.findall(prose(page.read_text(encoding="utf-8"))))
     return [link for link in found if not re.match(r"[a-z][a-z0-9+.-]*:|//", link)]
 
@@ -99,9 +99,9 @@ def test_the_architecture_names_folders_and_files_that_exist() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     named = re.findall(r"`([\w./-]+/[\w./-]*)`", text)
     bases = (ROOT, ROOT / "src", ROOT / "src" / "vez")
-    inside = tuple(path for path in (ROOT / "src" / "vez").glob("*/") if path.is_dir())
+    inside = tuple(path.parent for path in (ROOT / "src" / "vez").glob("*/**/__init__.py"))
     assert [name for name in named if not any((base / name).exists() for base in (*bases, *inside))] == []
-    folders = {path.name for path in inside if (path / "__init__.py").exists()}
+    folders = {path.name for path in (ROOT / "src" / "vez").glob("*/") if (path / "__init__.py").exists()}
     assert {folder for folder in folders if f"`{folder}/`" not in text} == set()
 
 

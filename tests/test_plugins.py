@@ -45,7 +45,7 @@ FILES = {
     "engine.py": '''
 """An engine that keeps its turns in memory, under URLs of its own."""
 
-from vez.engines import memory
+from vez.locks.engines import memory
 
 TRAITS = memory.TRAITS
 NEEDS = ""
@@ -63,7 +63,7 @@ def open_async_engine(url):
 
 from itertools import count
 
-from vez.engines import memory
+from vez.locks.engines import memory
 
 TRAITS = memory.TRAITS
 NEEDS = ""
@@ -104,7 +104,9 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     for name, text in FILES.items():
         (source / "tiny_turns" / name).write_text(text)
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
-    done = subprocess.run([*command, "--target", target, source], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*command, "--target", target, source], capture_output=True, text=True, check=False, timeout=60
+    )
     if done.returncode and any(sign in done.stdout + done.stderr for sign in OFFLINE):
         need("a package index", "building in isolation downloads hatchling")
     assert done.returncode == 0, done.stderr
@@ -113,7 +115,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 def vez(environment: dict[str, str], *arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "vez", *arguments]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd=cwd)
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd=cwd, timeout=100)
 
 
 def test_an_algorithm_of_another_package_is_simulated_checked_and_validated(
@@ -236,7 +238,7 @@ def test_the_suite_refuses_what_is_no_engine(
 
 BROKEN = """
 from types import SimpleNamespace
-from vez.engines.memory import TRAITS, open_async_engine, open_engine
+from vez.locks.engines.memory import TRAITS, open_async_engine, open_engine
 
 
 def fails(url):
@@ -291,7 +293,9 @@ def test_a_provider_that_is_wrong_is_one_line_for_threads_and_for_tasks(tmp_path
         "        try: connect(scheme + ':x')\n"
         "        except vez.VezError as error: print(type(error).__name__, error.message)\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], env=there, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=there, capture_output=True, text=True, check=False, timeout=60
+    )
     told = done.stdout.splitlines()
     assert len(told) == 2 * len(REASONS), done.stderr
     for number, (scheme, reason) in enumerate(REASONS.items()):
@@ -302,7 +306,7 @@ def test_a_provider_that_is_wrong_is_one_line_for_threads_and_for_tasks(tmp_path
 
 
 def test_a_list_of_entry_points_that_cannot_be_read_harms_nobody(tmp_path: Path) -> None:
-    installed(tmp_path, "good", "[vez.engines]\nkind = vez.engines.memory\n")
+    installed(tmp_path, "good", "[vez.engines]\nkind = vez.locks.engines.memory\n")
     there = installed(tmp_path, "torn", "[vez.engines]\nhalf a line\n")
     told = vez(there, "engines", "--json")
     assert told.returncode == 0

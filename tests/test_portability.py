@@ -1,18 +1,18 @@
-"""vez where Linux-only or POSIX-only calls are missing: each check runs in a process from which they were taken away.
+"""vez without calls that only Linux or POSIX has: each check runs in a process from which these calls were removed.
 
-The standard library itself is loaded before, since it asks for some of them only where it knows the system. That shows
-what vez needs; it does not replace a run on another system.
+The standard library is loaded before, because it uses some of the calls depending on the system. The checks show which
+calls vez needs; they do not replace a run on another system.
 """
 
 from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.prepared import without_vez
 from vez.cli.app import COMMANDS
 
 TAKE_AWAY = """
@@ -48,6 +48,8 @@ def take_away(*sets):
                 if hasattr(module, name):
                     delattr(module, name)
 
+if hasattr(os, "process_cpu_count"):
+    os.process_cpu_count = os.cpu_count  # what Python 3.13 does on a system without sched_getaffinity
 if KIND == "mac":
     sys.platform = "darwin"
     take_away(LINUX)
@@ -104,18 +106,16 @@ async def main():
             assert leadership.term
 
 asyncio.run(main())
-from vez.fence import MemoryGuard, RedisGuard, SqlGuard
-import vez.testing, vez.testing.conformance, vez.testing.plugin, vez.torture, vez.supervise.child, vez.demo.tour
+from vez.locks.fence import MemoryGuard, RedisGuard, SqlGuard
+import vez.testing, vez.testing.conformance, vez.testing.plugin, vez.testing.torture, vez.locks.supervise.child, vez.cli.demo.tour
 print("held")
 """
 
 
 def without(kind: str, program: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run a program where the names of a kind are missing."""
-    return subprocess.run(
-        [sys.executable, "-c", f"KIND = {kind!r}\n{TAKE_AWAY}\n{program}"],
-        capture_output=True, text=True, timeout=120, cwd=folder, env={**os.environ, **environment},
-    )  # fmt: skip
+    text = f"KIND = {kind!r}\n{TAKE_AWAY}\n{program}"
+    return without_vez().run(["-c", text], cwd=folder, env={**os.environ, **environment})
 
 
 def command(*arguments: str) -> str:
@@ -209,7 +209,7 @@ def test_nodes_say_what_they_need(arguments: list[str], words: str, tmp_path: Pa
 def test_the_api_refuses_files_too(kind: str, tmp_path: Path) -> None:
     program = """
 import vez
-from vez.fence import FileGuard
+from vez.locks.fence import FileGuard
 for make in (lambda: vez.connect("file:///somewhere"), lambda: vez.lock("x")):
     try:
         make()

@@ -5,12 +5,13 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.proxy import PATIENCE, Address, Proxy, Route
+from vez.testing import eventually
 
 
 def connected(address: Address) -> socket.socket:
@@ -100,7 +101,7 @@ def test_what_is_held_arrives_after_the_heal_and_one_way_leaves_the_other_open(r
     with connected(route.address) as client:
         route.hold("back")
         client.sendall(b"one")
-        wait_until(lambda: echo.received == 3)  # forth it passes
+        eventually(lambda: echo.received == 3)  # forth it passes
         assert route.passed("back") == 0
         route.hold("forth")
         client.sendall(b"two")
@@ -163,7 +164,7 @@ def test_a_held_route_is_bounded_the_sender_waits(route: Route) -> None:
                 still = 0
             except BlockingIOError:
                 still += 1
-                time.sleep(0.002)
+                time.sleep(0.002)  # fifty times in a row nothing is taken
         assert still == 50, f"{sent} bytes were taken, and no end"
         client.setblocking(True)
         route.heal()
@@ -177,10 +178,3 @@ def test_a_target_that_is_not_there_ends_the_connection(tmp_path: Path) -> None:
         route = proxy.route(str(tmp_path / "nobody"))
         with connected(route.address) as client:
             assert is_gone(client)
-
-
-def wait_until(holds: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.002)

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from vez import draw
+from vez.catalogue.load import load_algorithm
 from vez.core.trace import Crashed, Delivered, Elected, Entered, Fired, Paused, Sent, Status, Trace, Wrote
-from vez.properties import History
-from vez.sim.scenario import load
-from vez.study.load import load_algorithm
+from vez.judge.properties import History
 from vez.study.report import Report, run_and_report, unmet_expectations
+from vez.worlds.sim.scenario import load
 
 FOLDER = Path(__file__).parent.parent / "scenarios"
 FILES = sorted(FOLDER.glob("*.toml"))

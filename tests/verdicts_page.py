@@ -1,4 +1,4 @@
-"""The written verification matrix (`docs/reference/verdicts.md`), read back: what the checker found, row by row."""
+"""Reads the written verification matrix (`docs/reference/verdicts.md`), row by row."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def written(name: str) -> dict[str, list[str]]:
 
 @cache
 def held(name: str) -> dict[str, tuple[str, ...]]:
-    """For each row of an algorithm, by its command, the properties of which the page says that they hold."""
+    """For each row of an algorithm, by its command: the properties that hold according to the page."""
     titles = _TITLES.findall(PAGE.read_text().split(f"## {name}\n")[1])[0].split(" | ")
     found = {}
     for command, cells in written(name).items():

@@ -1,7 +1,8 @@
 """Algorithm pages: one generated reference page per algorithm. `python -m tools.algorithm_pages [FOLDER]`.
 
-A page lists what its algorithm assumes and guarantees, what breaks without each assumption (searched, shrunk and
-drawn), and what it costs, measured beside the text of its header.
+A page lists the assumptions and guarantees of its algorithm. For each assumption it shows the guarantee that breaks
+without it, in a run that is searched, shrunk and drawn. It also shows the measured costs, beside the costs in the
+header of the algorithm.
 """
 
 from __future__ import annotations
@@ -12,18 +13,18 @@ from pathlib import Path
 from typing import Any
 
 from vez import draw
-from vez.algorithms import ALGORITHMS
+from vez.catalogue.algorithms import ALGORITHMS
 from vez.core.assumptions import Property
 from vez.core.process import PARAMETER, Mutex, Process, bypass_bound, marked
 from vez.core.trace import Elected, Sent, Trace
 from vez.errors import CannotWrite
-from vez.properties.measure import Summary
-from vez.sim import Scenario
-from vez.sim.scenario import Elect, Want, Workload
+from vez.judge.properties.measure import Summary
+from vez.study.algorithm_header import header
 from vez.study.explain import shown_events
-from vez.study.headers import header
 from vez.study.report import Report, run_and_report
 from vez.study.switches import SEEDS, WORLDS, shortest_break
+from vez.worlds.sim import Scenario
+from vez.worlds.sim.scenario import Elect, Want, Workload
 
 FOLDER = Path("docs/reference/algorithms")
 SIZES = (3, 5, 9, 16)

@@ -1,4 +1,4 @@
-"""API page: every public class and function with its text, generated: `python -m tools.regenerate api`."""
+"""API page: every public class and function with its docstring, generated: `python -m tools.regenerate api`."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def page() -> str:
             value = getattr(module, public)
             if not inspect.ismodule(value) and not public.startswith("_"):
                 lines += _entry(public, value, shown)
-    options = importlib.import_module("vez.turns.clients").Options
+    options = importlib.import_module("vez.locks.turns.client_base").Options
     table = "They are in [a table of the contract](locks.md#client)."
     lines += ["## Options of locks", "", _text(options), "", table, ""]
     return "\n".join(lines)

@@ -1,9 +1,11 @@
 """Find code that is written twice: `python -m tools.duplicates` lists every block, the longest first.
 
 A block is a run of at least `LEAST` lines that occurs in two places. Lines are compared without indentation. Blank
-lines, comments, docstrings, imports, parameter lists and lines that only close brackets do not count, so that a block
-is that many lines of work. Names are compared as they are: a copy with other names is a likeness, which only a reader
-can judge. `tests/test_architecture.py` holds the total below a budget.
+lines, comments, docstrings, imports, parameter lists and lines that only close brackets do not count, so that every
+counted line does some work. `async` and `await` do not count either, and the paired names of tasks and threads
+(`tools/unasync.py`) count as equal. So code for tasks that repeats code for threads is a copy. Generated files are left
+out. Other names are compared as they are: whether a block with other names is a copy, only a reader can judge.
+`tests/test_architecture.py` limits the total.
 """
 
 from __future__ import annotations
@@ -13,10 +15,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from tools import unasync
+
 ROOT = Path(__file__).resolve().parent.parent
 TREES = ("src", "tests", "bench", "tools", "examples")
 LEAST = 8
-"""Shorter repetitions are mostly the same call with the same arguments, which a function would not make shorter."""
+"""Smallest number of lines of a block. Shorter repetitions are mostly the same call with the same arguments, which a
+function would not make shorter."""
 CLOSERS = frozenset(")]}, ")
 
 
@@ -61,14 +66,14 @@ def lines_that_count(text: str) -> list[Line]:
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             ignored.update(range(node.lineno + 1, node.body[0].lineno))
     return [
-        Line(number, line.strip())
+        Line(number, unasync.folded(line.strip()))
         for number, line in enumerate(text.splitlines(), 1)
         if number not in ignored and not CLOSERS.issuperset(line) and not line.lstrip().startswith("#")
     ]
 
 
 def find_blocks(files: dict[Path, list[Line]], least: int = LEAST) -> list[Block]:
-    """Every later copy of lines that came before, each line in one block only, the longest first."""
+    """Every later copy of earlier lines, each line in one block only, the longest first."""
     seen: dict[tuple[str, ...], tuple[Path, int]] = {}
     blocks: list[Block] = []
     for path, lines in files.items():
@@ -108,8 +113,13 @@ def _copies_in(
 
 
 def project() -> dict[Path, list[Line]]:
-    """The lines that count, of every Python file of the project."""
-    return {path.relative_to(ROOT): lines_that_count(path.read_text(encoding="utf-8")) for path in python_files()}
+    """The lines that count, of every Python file of the project that is written by hand."""
+    made = {ROOT / to for to in unasync.FILES.values()}
+    return {
+        path.relative_to(ROOT): lines_that_count(path.read_text(encoding="utf-8"))
+        for path in python_files()
+        if path not in made
+    }
 
 
 def main() -> None:

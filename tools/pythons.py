@@ -1,9 +1,12 @@
 """Run the quick tests on every other Python: `make test-pythons`, or `python -m tools.pythons`.
 
+`python -m tools.pythons newest` prints the newest interpreter that the classifiers name. CI runs everything on it.
+
 Looks for `python3.N` and the free-threaded `python3.Nt` (3.11 or newer) on the path and among pyenv's versions, which
-need not be enabled. Each one gets an environment `.venv-3.N` with vez, NumPy and pytest. The Python that runs this is
-left out: `make test` runs everything on it. Prints what was found and how each ended. Exit code 1 if tests fail, or if
-a version that the classifiers claim cannot be tested because its packages cannot be installed.
+need not be enabled. Each one gets an environment `.venv-3.N` with vez and what its tests need. The Python that runs
+this is left out: `make test` runs everything on it. Prints the versions that were found and the result of each. The
+exit code is 1 if tests fail, or if a version that the classifiers name cannot be tested because its packages cannot be
+installed.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import os
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -21,17 +24,22 @@ OLDEST, NEWEST = 11, 20
 """Minor versions to look for: from the oldest in pyproject.toml to far beyond the newest."""
 QUICK = (
     "tests/core",
-    "tests/detectors",
     "tests/draw",
-    "tests/engines/test_conformance.py",
-    "tests/properties",
-    "tests/sim",
+    "tests/locks/engines/test_conformance.py",
+    "tests/locks/models/recipes/test_live_locals.py",
+    "tests/locks/models/recipes/test_other_recipes.py",
+    "tests/locks/models/recipes/test_positions.py",
+    "tests/judge/properties",
+    "tests/worlds/sim",
     "tests/test_errors.py",
     "tests/test_scenarios.py",
     "tests/threads",
 )
-"""Tests of what depends on the interpreter: introspection, locks of threads, tasks and processes, runs, pictures."""
-MARKERS = "not slow and not long and not browser and not serial"
+"""Tests of code that depends on the interpreter: introspection, locks of threads, tasks and processes, runs,
+pictures, states of recipes."""
+WORKERS = "3"
+"""More than cores: many tests wait for a server, a lease or another process."""
+MARKERS = "not long and not browser and not serial"
 TELL = """
 import sys, sysconfig
 print("%d.%d" % sys.version_info[:2] + "t" * bool(sysconfig.get_config_var("Py_GIL_DISABLED")))
@@ -75,10 +83,18 @@ def others() -> dict[str, Path]:
     return found
 
 
+def newest(found: Mapping[str, Path], named: set[str]) -> Path | None:
+    """The newest of the interpreters that were found, among the versions that are named; None if there is none."""
+    known = named.intersection(found)
+    return found[max(known, key=lambda name: int(name.removeprefix("3.")))] if known else None
+
+
 def environment(name: str, python: Path) -> Path | None:
-    """The interpreter of `.venv-3.N`, made anew when pyproject.toml has changed; None if nothing can be installed."""
+    """The interpreter of `.venv-3.N`, which is created again when pyproject.toml has changed; None if nothing can be
+    installed."""
     folder = ROOT / f".venv-{name}"
-    stamp, wanted = folder / ".installed", hashlib.sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest()
+    stamp = folder / ".installed"
+    wanted = hashlib.sha256((ROOT / "pyproject.toml").read_bytes()).hexdigest()
     inside = folder / "bin" / "python"
     if not stamp.exists() or stamp.read_text() != wanted:
         subprocess.run([python, "-m", "venv", "--clear", folder], check=True)
@@ -90,18 +106,24 @@ def environment(name: str, python: Path) -> Path | None:
 
 
 def test(name: str, python: Path) -> str:
-    """Run the quick tests on one interpreter; returns how they ended."""
+    """Run the quick tests on one interpreter. Returns how they ended."""
     print(f"== Python {name} ({python})", flush=True)
     inside = environment(name, python)
     if inside is None:
         return "FAILED: its packages cannot be installed" if name in claimed() else "packages cannot be installed"
-    command = [str(inside), "-m", "pytest", "-n", "2", "-m", MARKERS, *QUICK]
+    command = [str(inside), "-m", "pytest", "-n", WORKERS, "-m", MARKERS, *QUICK]
     return "FAILED" if subprocess.run(command, cwd=ROOT, check=False).returncode else "quick tests passed"
 
 
-def main() -> int:
-    """Test each interpreter that is found."""
+def main(words: Sequence[str]) -> int:
+    """Test each interpreter that is found, or print the newest one."""
+    if words not in ([], ["newest"]):
+        print("usage: python -m tools.pythons [newest]", file=sys.stderr)
+        return 64
     found, own = others(), name_of(sys.executable)
+    if words:
+        print(newest({**found, str(own): Path(sys.executable)}, claimed()) or sys.executable)
+        return 0
     ends = {name: test(name, path) for name, path in found.items()}
     for name in sorted(claimed() - found.keys() - {own}):
         ends[name] = "not found, not tested"
@@ -110,4 +132,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -1,4 +1,4 @@
-"""Regenerate: write every golden and generated file of the repository anew. `make regenerate`, or single steps:
+"""Regenerate: write every golden and generated file of the repository again. `make regenerate`, or single steps:
 
     python -m tools.regenerate                    all steps, in this order
     python -m tools.regenerate picture goldens    only these
@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tools import algorithm_pages, api_page, scenario_list
+from tools import algorithm_pages, api_page, scenario_list, unasync
 
 ROOT = Path(__file__).parent.parent
 PICTURE = Path("docs/images/slow-holder.svg")
@@ -62,7 +62,8 @@ def _algorithm_pages() -> None:
 
 
 def _verdicts() -> None:
-    """Finished rows are kept until the page is written, so that the step can be interrupted and continued."""
+    """Write the page of verdicts. Finished rows are kept until the page is written, so that the step can be interrupted
+    and continued."""
     (ROOT / ROWS).parent.mkdir(exist_ok=True)
     command = [sys.executable, "-m", "vez", "verify", "--resume", str(ROWS), "-o", str(VERDICTS)]
     _run(command, expected=(0, 2))  # 2: some searches stop at the limit of states, which the page says
@@ -72,6 +73,7 @@ def _verdicts() -> None:
 STEPS: dict[str, tuple[str, Callable[[], None]]] = {
     "picture": (f"{PICTURE}", _picture),
     "scenario-list": (f"{scenario_list.PAGE}", _scenario_list),
+    "threads": ("engines for threads, from those for tasks (python -m tools.unasync)", unasync.write),
     "api": (f"{api_page.PAGE}", _api),
     "goldens": ("golden files beside the scenarios and the tests (pytest --rewrite-golden)", _goldens),
     "algorithm-pages": (f"{algorithm_pages.FOLDER}/*.md, about 2 minutes", _algorithm_pages),
@@ -86,7 +88,7 @@ def _run(command: list[str], expected: tuple[int, ...] = (0,)) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the steps; 64 for a step that does not exist."""
+    """Run the steps. Returns the exit code, 64 for a step that does not exist."""
     unknown = [name for name in arguments if name not in STEPS and name != "--list"]
     if unknown:
         sys.stderr.write(f"no step {unknown[0]!r}; the steps are {', '.join(STEPS)}\n")

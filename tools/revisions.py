@@ -25,7 +25,7 @@ from bench.check import IDS
 
 ROOT = Path(__file__).resolve().parent.parent
 TOLERANCE = 0.9
-"""Least ratio of new to old median that is not a loss of speed."""
+"""Smallest ratio of the new to the old median that is not reported as a loss of speed."""
 
 
 def _alone(kind: str) -> float:
@@ -81,7 +81,7 @@ def measures() -> dict[str, Callable[[], float]]:
 
 @contextmanager
 def _checked_out(revision: str, folder: Path) -> Iterator[Path]:
-    """The revision's tree; an empty name is this work tree, with what is not committed."""
+    """The tree of a revision. An empty name is this work tree, with uncommitted changes."""
     if not revision:
         yield ROOT
         return
@@ -123,7 +123,7 @@ def compare(old: Path, new: Path, pairs: int, only: str) -> bool:
 
 
 def main() -> int:
-    """Compare two revisions; with --measure, make one measurement for the process that compares."""
+    """Compare two revisions. With --measure, make one measurement for the process that compares."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("old", nargs="?", help="the revision to compare with")
     parser.add_argument("new", nargs="?", default="", help="default: this work tree")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from vez.sim.scenario import Scenario, load
+from vez.worlds.sim.scenario import Scenario, load
 
 PAGE = Path("docs/reference/scenario-list.md")
 FOLDER = Path("scenarios")
@@ -45,7 +45,7 @@ def _row(path: Path, scenario: Scenario) -> str:
 
 
 def _end(scenario: Scenario) -> str:
-    """What the scenario expects, broken properties first: they are why most scenarios exist."""
+    """The expectations of the scenario, broken properties first, because most scenarios exist to show them."""
     expect = scenario.expect
     word, names = ("broken", expect.broken) if expect.broken else ("holds", expect.holds)
     parts = [f"{word}: {', '.join(f'`{name}`' for name in names)}"] if names else []

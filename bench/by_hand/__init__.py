@@ -1,8 +1,8 @@
-"""The algorithms as one would write them by hand for one workload: the honest limit of what a simulator can reach.
+"""The algorithms written by hand for one workload: a practical limit of the speed that a simulator can reach.
 
-No classes, no validation, no faults, no traces: lists, numbers, tuples, and a heap of (time, number, handler, to,
-sender, value). Processes are 1 to n, every message takes one unit of time, nothing is written that this workload does
-not need. Chance is the simulator's for seed 0, so messages and entries are the same, to the last one.
+They have no classes, no validation, no faults and no traces: only lists, numbers, tuples, and a heap of (time, number,
+handler, to, sender, value). Processes are 1 to n, every message takes one unit of time, and there is no code that this
+workload does not need. Random numbers are those of the simulator for seed 0, so all messages and entries are the same.
 """
 
 from __future__ import annotations

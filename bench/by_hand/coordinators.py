@@ -1,4 +1,4 @@
-"""Somebody, or a few, keep a queue."""
+"""Algorithms with one or a few coordinators, which keep a queue."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def quorum(n: int, heap: Heap, number: Number, enter: Enter, free: list[int]) ->
 
 
 def quorum_retry(n: int, heap: Heap, number: Number, enter: Enter, free: list[int]) -> Handlers:
-    """Two permissions of three; who waits for too long gives up for a while."""
+    """Two permissions of three; a process that waits for too long gives up for a while."""
     chance = Random("0/choose").random
     queues: list[deque[int]] = [deque() for _ in range(4)]
     granted = [0] * 4

@@ -1,4 +1,4 @@
-"""The coordinator is elected by a majority, and beats for ever."""
+"""A coordinator that is elected by a majority, and sends heartbeats for ever."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Step = Callable[[int, int], None]
 
 
 class Shared(NamedTuple):
-    """What participant, coordinator and election all use: lists by process."""
+    """The state that participant, coordinator and election share: lists by process."""
 
     n: int
     heap: Heap
@@ -29,7 +29,8 @@ class Shared(NamedTuple):
 
 
 def elected_coordinator(n: int, heap: Heap, number: Number, enter: Enter, free: list[int]) -> Handlers:
-    """Everybody wants in at the start and so stands for election; the leader asks who wants, then grants."""
+    """All processes want in at the start and therefore stand for election; the leader asks for requests, then
+    grants."""
     followed, held, wanting = [0] * (n + 1), [0] * (n + 1), [False] * (n + 1)
     shared = Shared(n, heap, number, free, followed, held, wanting)
 
@@ -61,7 +62,7 @@ def elected_coordinator(n: int, heap: Heap, number: Number, enter: Enter, free: 
 
 
 def _coordinator(shared: Shared, on_grant: Handler) -> tuple[Step, Handler, Handler, Handler]:
-    """How a process takes over, and what it does on a Holding, a Request and a Release."""
+    """The handlers of a coordinator: taking over, Holding, Request and Release."""
     n, heap, number, free, followed, held, wanting = shared
     everybody = range(1, n + 1)
     queue: deque[int] = deque()
@@ -113,7 +114,7 @@ def _coordinator(shared: Shared, on_grant: Handler) -> tuple[Step, Handler, Hand
 
 
 class Ballots(NamedTuple):
-    """What votes and heartbeats both use: lists by process."""
+    """The state that votes and heartbeats share: lists by process."""
 
     state: list[int]
     term: list[int]
@@ -121,7 +122,7 @@ class Ballots(NamedTuple):
 
 
 def _election(shared: Shared, take_over: Step, on_holding: Handler) -> tuple[Step, Step]:
-    """How a process waits, and how it campaigns."""
+    """The handlers of an election: waiting and campaigning."""
     n, heap, number, free = shared[:4]
     chance = Random("0/choose").random
     everybody = range(1, n + 1)
@@ -174,7 +175,7 @@ def _election(shared: Shared, take_over: Step, on_holding: Handler) -> tuple[Ste
 
 
 def _heartbeats(shared: Shared, ballots: Ballots, wait: Step, step_down: Step, on_holding: Handler) -> Handler:
-    """What a leader does when its timer for heartbeats runs out."""
+    """The handler of a leader's heartbeat timer."""
     n, heap, number, free, followed, held, wanting = shared
     state, term, leader = ballots
     everybody = range(1, n + 1)

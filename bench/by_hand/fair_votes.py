@@ -1,4 +1,4 @@
-"""Votes that go to the oldest request, and can be asked back."""
+"""Votes that go to the oldest request, and can be taken back."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def maekawa_fair(n: int, heap: Heap, number: Number, enter: Enter, free: list[in
 def _voter(
     n: int, heap: Heap, number: Number, free: list[int], clock: list[int], answers: tuple[Handler, Handler, Handler]
 ) -> tuple[Handler, Handler, Handler]:
-    """The voter's side: what it does on a Request, a Relinquish and a Release."""
+    """The voter's side: the handlers of Request, Relinquish and Release."""
     on_vote, on_failed, on_inquire = answers
     voted_for: list[tuple[int, int] | None] = [None] * (n + 1)
     queues: list[list[tuple[int, int]]] = [[] for _ in range(n + 1)]

@@ -1,4 +1,4 @@
-"""The loop that all share, with the application: who is out wants in again at once, and stays for one unit of time."""
+"""The common loop, with the application: a process outside wants in again at once, and stays for one unit of time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from math import inf
 from typing import Any
 
 LINGER = 10
-"""How long a run goes on after the last stay, for those in which something turns for ever."""
+"""Time for which a run continues after the last stay, for algorithms that send messages for ever."""
 
 Handler = Callable[[int, int, int, Any], None]
 """Time, process, sender, value."""
@@ -17,15 +17,15 @@ Heap = list[tuple[int, int, Handler, int, int, Any]]
 Number = Callable[[], int]
 Enter = Callable[[int, int], None]
 Handlers = tuple[Handler, Callable[[int, int], None]]
-"""What to do when a process wants in, and when its stay is over."""
+"""The handlers for a request of a process, and for the end of its stay."""
 Algorithm = Callable[[int, Heap, Number, Enter, list[int]], Handlers]
 
 
 def play(algorithm: Algorithm, n: int, first: int, requests: int) -> tuple[int, int]:
-    """One run in which those from `first` on want in; how many messages were sent, and how many got in."""
+    """One run in which the processes from `first` on want in. Returns the numbers of messages and of entries."""
     heap: Heap = []
     number = count().__next__
-    free = [0]  # entries of the heap that do not count as messages: timers, and what one sends to oneself
+    free = [0]  # entries of the heap that do not count as messages: timers, and messages to oneself
     guests = n + 1 - first
     left = [requests - 1] * (n + 1)
     entries = 0

@@ -1,4 +1,4 @@
-"""Others have to agree: all of them, or a voting set."""
+"""Algorithms with permissions: of all other processes, or of a voting set."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OUTSIDE, WANTED, HELD = range(3)
 
 
 def lamport(n: int, heap: Heap, number: Number, enter: Enter, free: list[int]) -> Handlers:
-    """Everybody keeps the same queue."""
+    """Every process keeps the same queue."""
     state, clock, timestamp = [OUTSIDE] * (n + 1), [0] * (n + 1), [0] * (n + 1)
     queues: list[list[tuple[int, int]]] = [[] for _ in range(n + 1)]
     unheard: list[set[int]] = [set() for _ in range(n + 1)]
@@ -57,7 +57,7 @@ def lamport(n: int, heap: Heap, number: Number, enter: Enter, free: list[int]) -
 
 
 def ricart_agrawala(n: int, heap: Heap, number: Number, enter: Enter, free: list[int]) -> Handlers:
-    """Who is older answers later."""
+    """A process with an older request defers its answer."""
     state, clock, timestamp, awaited = [OUTSIDE] * (n + 1), [0] * (n + 1), [0] * (n + 1), [0] * (n + 1)
     deferred: list[list[int]] = [[] for _ in range(n + 1)]
 
@@ -92,7 +92,7 @@ def ricart_agrawala(n: int, heap: Heap, number: Number, enter: Enter, free: list
 
 
 def ricart_agrawala_priority(n: int, heap: Heap, number: Number, enter: Enter, free: list[int]) -> Handlers:
-    """Who is larger answers later: wrong, and fast."""
+    """A process with a larger identifier defers its answer: wrong on purpose, and fast."""
     state, awaited = [OUTSIDE] * (n + 1), [0] * (n + 1)
     deferred: list[list[int]] = [[] for _ in range(n + 1)]
 

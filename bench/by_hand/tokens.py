@@ -1,4 +1,4 @@
-"""The turn is an object."""
+"""Algorithms with a token."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bench.by_hand.loop import Enter, Handlers, Heap, Number
 
 
 def token_ring(n: int, heap: Heap, number: Number, enter: Enter, free: list[int]) -> Handlers:
-    """It goes round."""
+    """The token goes round the ring."""
     wanting = [False] * (n + 1)
 
     def on_want(now: int, me: int, sender: int, value: int) -> None:
@@ -31,7 +31,7 @@ def token_ring(n: int, heap: Heap, number: Number, enter: Enter, free: list[int]
 
 
 def suzuki_kasami(n: int, heap: Heap, number: Number, enter: Enter, free: list[int]) -> Handlers:
-    """It is called by broadcast; with it go the queue and who has been served how often."""
+    """The token is requested by broadcast; it carries the queue and the number of entries of each process."""
     requests = [[0] * (n + 1) for _ in range(n + 1)]
     inside = [False] * (n + 1)
     token: list[tuple[tuple[int, ...], list[int]] | None] = [None] * (n + 1)
@@ -75,7 +75,7 @@ def suzuki_kasami(n: int, heap: Heap, number: Number, enter: Enter, free: list[i
 
 
 def raymond(n: int, heap: Heap, number: Number, enter: Enter, free: list[int]) -> Handlers:
-    """It moves along a tree, in which everybody knows the direction."""
+    """The token moves along a tree, in which every process knows the direction."""
     holder = [max(1, me // 2) for me in range(n + 1)]
     asked, inside = [False] * (n + 1), [False] * (n + 1)
     queues: list[deque[int]] = [deque() for _ in range(n + 1)]
@@ -115,7 +115,7 @@ def raymond(n: int, heap: Heap, number: Number, enter: Enter, free: list[int]) -
 
 
 def naimi_trehel(n: int, heap: Heap, number: Number, enter: Enter, free: list[int]) -> Handlers:
-    """It goes to the next, whom the requests have found; 0 is nobody."""
+    """The token goes to the next process, which the requests have determined; 0 means none."""
     last, following = [1] * (n + 1), [0] * (n + 1)
     has_token, wanting = [False] * (n + 1), [False] * (n + 1)
     last[1], has_token[1] = 0, True

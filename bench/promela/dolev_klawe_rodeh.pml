@@ -1,5 +1,5 @@
 /* Dolev, Klawe and Rodeh on a ring, everybody starts, FIFO channels.
-   Every handler of src/vez/algorithms/election/dolev_klawe_rodeh.py is one atomic step. Unless the benchmark says
+   Every handler of src/vez/catalogue/election/dolev_klawe_rodeh.py is one atomic step. Unless the benchmark says
    otherwise there are eight processes, whose identifiers stand in the order 5 1 8 3 6 2 7 4. */
 #ifndef N
 #define N 8

@@ -1,5 +1,5 @@
 /* Ricart and Agrawala, four processes, one entry each unless the benchmark says otherwise, pairwise FIFO channels.
-   Every handler of src/vez/algorithms/mutex/ricart_agrawala.py is one atomic step, so the states are the same. */
+   Every handler of src/vez/catalogue/mutex/ricart_agrawala.py is one atomic step, so the states are the same. */
 #ifndef N
 #define N 4
 #define ENTRIES 1

@@ -1,1 +1,1 @@
-"""Servers beside ours, each as a process of its own: see `bench/serving.py`."""
+"""Our servers and other servers for the comparison in `bench/serving.py`, each as a process of its own."""

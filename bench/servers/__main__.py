@@ -1,7 +1,7 @@
-"""One server: `python -m bench.servers KIND`. Its port goes out as a line; it ends when standard input ends.
+"""One server: `python -m bench.servers KIND`. It prints its port as a line, and ends when standard input ends.
 
-All serve the same page of about a kilobyte and keep connections. All but uvicorn ask the same page service; uvicorn has
-a minimal application that returns constant bytes.
+All serve the same page of about a kilobyte and keep connections. All except uvicorn use the same page service; uvicorn
+has a minimal application that returns constant bytes.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from vez.serving import Request, Settings, make_server
-from vez.serving.pages import Pages
-from vez.serving.trial.plan import PAGE
+from vez.servers.serving import Request, Settings, make_server
+from vez.servers.serving.pages import Pages
+from vez.servers.serving.trial.plan import PAGE
 
 Scope = MutableMapping[str, Any]
 
@@ -67,7 +67,7 @@ def threading_http_server() -> int:
 
 
 def streams() -> int:
-    """asyncio's streams, with a parser that knows what our clients send."""
+    """asyncio's streams, with a parser for exactly the requests of our clients."""
     service = pages()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

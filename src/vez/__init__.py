@@ -1,49 +1,28 @@
 """vez: whose turn is it?
 
-Who may import whom (`tests/test_architecture.py` holds it):
+    core        what a protocol is written with
+    catalogue   what is written: the textbook algorithms, the zoo of mistakes, and how they are found by name
+    worlds      where it runs: sim (virtual time), check (every interleaving), node (real processes)
+    threads     programs over shared memory, on real threads
+    judge       what a trace says: properties, validation, and the words of both languages
+    draw        pictures of traces, charts
+    study       runs, sweeps, shrinking, comparisons, quorum, timeout
+    locks       locks and leaders for programs: clients, engines, recipes
+    servers     experiments with servers: five models of serving, state, fetching
+    testing     the conformance suite for engines, fixtures, and torture
+    cli         the command line, and `make demo`
 
-    errors                                       nothing
-    plugins     entry points of other packages   errors
-    core        the words of a protocol          errors
-    algorithms  the catalogue                    core, errors
-    detectors   failure detectors                errors
-    sim         virtual time and faults          core, detectors, errors
-    node        real processes and sockets       core, detectors, errors
-    cluster     nodes as child processes         core, node, sim, errors
-    zoo         plausible mistakes               algorithms, core, sim, errors
-    words       English and Portuguese           errors
-    properties  judges of traces                 core, words, errors
-    draw        pictures of traces, charts       core, properties, words, errors
-    validate    real runs against an algorithm   core, properties, words, errors
-    threads     programs over shared memory      errors
-    check       every interleaving               core, properties, sim, threads, words, errors
-    table       the turn table, a pure machine   errors
-    models      parts of vez for the checker     core, recipes, table, errors
-    study       runs, sweeps, shrinking,         all of the above
-                comparisons, quorum, timeout
-    recipes     clients of a server, without I/O errors
-    engines     where turns are kept             recipes, table, plugins, errors
-    peers       the algorithms as an engine      core, detectors, node, sim, study, engines, errors
-    turns       requests, grants, the clients    engines, errors
-    aio         public name of the async client  turns
-    fence       guards of the protected side     errors
-    metrics     what a client has measured       turns, fence, errors
-    testing     conformance suite, fixtures      turns, engines, errors
-    torture     real processes, real faults      turns, engines, core, properties, words, errors
-    supervise   commands while a lock is held    turns, engines, errors
-    serving     five models of a server          errors
-    fetching    a page and its files             draw, serving, errors
-    paging      a query, stateless and stateful  draw, serving, testing, errors
-    cli         the command line                 all of the above
-    demo        `make demo`                      all of the above
+Modules beside the rooms: `errors` and `plugins`, which everybody may import, and public names for parts of rooms
+(`aio`, `algorithms`, `check`, `detectors`, `fence`, `metrics`, `properties`, `sim`, `validate`). `tools/rooms.py` says
+who may import whom, and `tests/test_architecture.py` holds it.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # typing takes longer to load than everything else here
 if TYPE_CHECKING:
+    from typing import Any
+
     from vez import aio, core, errors, fence, metrics, testing
     from vez.errors import (
         AlreadyHeld,
@@ -55,12 +34,12 @@ if TYPE_CHECKING:
         StaleToken,
         VezError,
     )
-    from vez.turns.client import Client, Election, Grant, Leadership, Lock, connect, lock
+    from vez.locks.turns.client import Client, Election, Grant, Leadership, Lock, connect, lock
 
 __version__ = "0.2.0"
 
 _HOMES = {
-    "vez.turns.client": ("Client", "Election", "Grant", "Leadership", "Lock", "connect", "lock"),
+    "vez.locks.turns.client": ("Client", "Election", "Grant", "Leadership", "Lock", "connect", "lock"),
     "vez.errors": (
         "AlreadyHeld", "CorruptState", "Deadlock", "EngineUnavailable", "LockTimeout", "OwnershipLost", "StaleToken",
         "VezError",
@@ -97,10 +76,10 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Loaded when first used, so that `import vez` and `vez --help` cost nothing."""
     if name in ("aio", "core", "errors", "fence", "metrics", "testing"):
-        return import_module(f"vez.{name}")
+        return getattr(__import__(f"vez.{name}"), name)
     if name not in _home:
         raise AttributeError(f"module 'vez' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_home[name]), name)
+    value = globals()[name] = getattr(__import__(_home[name], fromlist=(name,)), name)
     return value
 
 

@@ -1,7 +1,7 @@
 """vez for asyncio: the same names as `vez`, with coroutines in place of blocking calls."""
 
-from vez.turns.aio import Client, Election, Grant, Leadership, Lock, connect
-from vez.turns.aio_default import lock
+from vez.locks.turns.aio import Client, Election, Grant, Leadership, Lock, connect
+from vez.locks.turns.aio_default import lock
 
 __all__ = ["Client", "Election", "Grant", "Leadership", "Lock", "connect", "lock"]
 

@@ -6,8 +6,10 @@ which the command line ends.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+TYPE_CHECKING = False  # typing takes longer to load than this module
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
 
 __all__ = [
     "AlreadyHeld",
@@ -44,14 +46,15 @@ def __dir__() -> list[str]:
 
 
 CLOSE = 0.65
-"""Similarity, as difflib counts it, from which a name is offered: `smi` and `sim` have 0.67. Less is guessing."""
+"""Similarity, as difflib counts it, from which a name is offered: `smi` and `sim` have 0.67. A lower limit would be
+guessing."""
 LEAST_PART = 3
-"""Characters of a name from which others that contain it are offered: `ricart` for `ricart-agrawala`."""
+"""Shortest typed name for which longer names that contain it are offered: `ricart` for `ricart-agrawala`."""
 
 
 def is_near(typed: str, name: str) -> bool:
-    """True if a name may be what somebody meant who typed another one."""
-    from difflib import get_close_matches  # nodes never need it, and each of fifty would keep it in memory
+    """True if `name` may be what the user meant when typing `typed`."""
+    from difflib import get_close_matches  # here: nodes never need it, and each would keep it in memory
 
     return bool(get_close_matches(typed.lstrip("-"), [name.lstrip("-")], cutoff=CLOSE))
 
@@ -61,7 +64,7 @@ class VezError(Exception):
 
     exit_code = 70  # EX_SOFTWARE
     definite = True
-    """True if the outcome is known: nothing was done, or all of it was undone."""
+    """True if the outcome is known: nothing was done, or everything was undone."""
 
     def __init__(self, message: str, *, hint: str = "", definite: bool | None = None) -> None:
         super().__init__(message)
@@ -74,7 +77,7 @@ class VezError(Exception):
         return f"{text} ({self.hint})" if self.hint else text
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # As it is, not by its constructor, which a subclass may have changed: workers send errors home.
+        # Not by the constructor, which a subclass may have changed. Worker processes send their errors by pickle.
         return _revive, (type(self), self.args, self.__dict__)
 
     @property
@@ -85,19 +88,19 @@ class VezError(Exception):
 
 def _revive(kind: type[VezError], arguments: tuple[Any, ...], state: dict[str, Any]) -> VezError:
     error = kind.__new__(kind, *arguments)
-    error.args = arguments  # an OSError among the bases would wait for its own constructor
+    error.args = arguments  # an OSError among the bases would otherwise wait for its own constructor
     error.__dict__.update(state)
     return error
 
 
 class Misuse(VezError):
-    """The caller asked for something that cannot be: an unknown name, an impossible number."""
+    """The caller asked for something impossible: an unknown name, a number out of range."""
 
     exit_code = 64  # EX_USAGE
 
 
 class UnknownName(Misuse):
-    """A name that does not exist. The hint offers names that are nearly the same, or else lists all of them."""
+    """A name that does not exist. The hint suggests similar names, or lists all names."""
 
     def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
         from difflib import get_close_matches
@@ -129,7 +132,7 @@ class MissingPart(VezError):
 
 
 class BrokenPlugin(VezError):
-    """A plug-in, an engine or algorithm of another package, cannot be loaded or is not what it should be."""
+    """A plug-in, which is an engine or an algorithm of another package, cannot be loaded or is not valid."""
 
     exit_code = 69  # EX_UNAVAILABLE
 
@@ -163,7 +166,7 @@ class BadDeclaration(ProtocolBug):
 
 
 class MutableField(ProtocolBug):
-    """A field of a Process or Message whose type can change in place."""
+    """A field of a Process or Message has a type that can change in place."""
 
 
 class UnhandledMessage(ProtocolBug):
@@ -171,15 +174,15 @@ class UnhandledMessage(ProtocolBug):
 
 
 class BadHandler(ProtocolBug):
-    """A handler with a name or a signature that nothing would ever call."""
+    """A handler has a name or a signature for which it would never be called."""
 
 
 class NotDeterministic(ProtocolBug):
-    """A handler that did two different things in the same state with the same event."""
+    """A handler behaved differently in the same state with the same event."""
 
 
 class AlreadyHeld(Misuse):
-    """The caller asked for what it holds already, and would have waited for itself for ever."""
+    """The caller asked for a name that it already holds. It would have waited for itself for ever."""
 
 
 class EngineUnavailable(VezError):
@@ -206,7 +209,7 @@ class Deadlock(VezError):
     def __init__(self, message: str, *, cycle: tuple[str, ...] = (), hint: str = "") -> None:
         super().__init__(message, hint=hint)
         self.cycle = cycle
-        """Who holds what and waits for what, one line for each participant."""
+        """The participants of the cycle, one line each: what it holds and what it waits for."""
 
 
 class OwnershipLost(VezError):
@@ -216,7 +219,8 @@ class OwnershipLost(VezError):
 
 
 class PeerViolation(VezError):
-    """Another node sent what it must not send, or may not talk to us. Only its connection is closed."""
+    """Another node sent something that the protocol forbids, or is not allowed to connect. Only its connection is
+    closed."""
 
     exit_code = 76
 

@@ -78,7 +78,7 @@ def test_ctrl_c_stops_cleanly_and_tells_what_was_found(
     def interrupt(self: object, text: str) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("vez.cli.progress.Line.show", interrupt)
+    monkeypatch.setattr("vez.cli.printing.progress.Line.show", interrupt)
     code, found = ask(capsys, "check", "lamport")
     assert code == 130
     assert found["stopped"] == "by Ctrl-C"
@@ -91,7 +91,7 @@ def test_ctrl_c_among_the_loops_keeps_what_the_search_has_found(
     def interrupt(self: object, name: str) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("vez.check.liveness.lassos.Liveness._failing_loop", interrupt)
+    monkeypatch.setattr("vez.worlds.check.liveness.lassos.Liveness._failing_loop", interrupt)
     code, found = ask(capsys, "check", "token-ring", "--requests", "forever")
     assert (code, found["complete"], found["stopped"]) == (130, False, "by Ctrl-C")
     assert found["properties"]["exclusion"]["status"] == "holds"
@@ -188,7 +188,7 @@ def test_a_program_of_threads_that_stops_at_a_limit_says_at_which(
     def interrupt(self: object, text: str) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("vez.cli.progress.Line.show", interrupt)
+    monkeypatch.setattr("vez.cli.printing.progress.Line.show", interrupt)
     code, found = ask(capsys, *large)
     assert (code, found["stopped"]) == (130, "by Ctrl-C")
 

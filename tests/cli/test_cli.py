@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from vez.algorithms import ALGORITHMS
-from vez.cli import output
+from vez.catalogue.algorithms import ALGORITHMS
 from vez.cli.app import COMMANDS, run
+from vez.cli.printing import output
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 
@@ -250,14 +250,21 @@ def test_bad_files_are_bad_data(vez: Any, tmp_path: Path) -> None:
 def test_a_closed_pipe_is_no_error() -> None:
     line = f"{shlex.quote(sys.executable)} -m vez sim ricart-agrawala -n 8 --diagram mermaid | head -1"
     done = subprocess.run(
-        ["bash", "-c", f"set -o pipefail; {line}"], capture_output=True, text=True, env=os.environ, check=False
+        ["bash", "-c", f"set -o pipefail; {line}"],
+        capture_output=True,
+        text=True,
+        env=os.environ,
+        check=False,
+        timeout=60,
     )
     assert done.stderr == ""
     assert done.returncode == 0
 
 
 def test_the_installed_command() -> None:
-    done = subprocess.run([sys.executable, "-m", "vez", "--version"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "vez", "--version"], capture_output=True, text=True, check=True, timeout=60
+    )
     assert done.stdout.startswith("vez 0.")
 
 

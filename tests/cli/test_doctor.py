@@ -1,4 +1,4 @@
-"""`vez doctor`: what it looks at, what it says, and that it leaves nothing behind."""
+"""`vez doctor`: its checks and its output, and that it leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.peers.groups import CALM, PATIENCE, places
-from vez.turns.client import connect
+from tests.locks.peers.groups import CALM, PATIENCE, places
+from vez.locks.turns.client import connect
 
 
 def doctor(*arguments: str, before: str = "") -> subprocess.CompletedProcess[str]:
-    """Run it in a process of its own, after some preparation of that process."""
+    """Run `vez doctor` in its own process, after some preparation of that process."""
     program = f"{before}\nfrom vez.cli.app import main\nmain(['doctor', *__import__('sys').argv[1:]])"
     command = [sys.executable, "-c", program, *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
@@ -71,7 +71,7 @@ def test_what_cannot_be_looked_at_is_said_in_one_line(url: str, code: int, told:
 
 
 def measured(url: str, seconds: float = 10) -> dict[str, str]:
-    """What it says of the measurement."""
+    """The finding about the measurement."""
     done = doctor(url, "--json", "--pairs", "3", before=f"from vez.cli import doctor\ndoctor.MOST_SECONDS = {seconds}")
     assert done.stdout, done.stderr
     told = json.loads(done.stdout)

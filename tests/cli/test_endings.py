@@ -1,4 +1,5 @@
-"""How a command ends when its output fails or it is told to stop: quietly, soon, and alone."""
+"""The end of a command whose output fails, or that is told to stop: it is quiet and quick, and leaves no process
+behind."""
 
 from __future__ import annotations
 
@@ -9,15 +10,14 @@ import signal
 import stat
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.processes import descendants, is_alive
-from vez.cli.output import write_file
+from vez.cli.printing.output import write_file
 from vez.errors import CannotWrite
+from vez.testing import eventually
 
 VEZ = f"{sys.executable} -m vez"
 
@@ -45,13 +45,6 @@ def test_standard_output_that_cannot_be_written(command: str, where: str, reason
     assert len(done.stderr.splitlines()) <= 2
 
 
-def wait_for(condition: Callable[[], object], what: str, seconds: float = 30) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.02)
-
-
 @pytest.mark.serial
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130), (signal.SIGKILL, -9)])
@@ -59,16 +52,16 @@ def test_no_worker_outlives_a_sweep(number: signal.Signals, code: int) -> None:
     line = "sim ricart-agrawala -n 9 --requests 9 --runs 20000 --jobs 2"
     parent = subprocess.Popen([sys.executable, "-m", "vez", *line.split()], stderr=subprocess.PIPE, text=True)
     try:
-        wait_for(lambda: len(descendants(parent.pid)) >= 3, "workers and their tracker start")
+        eventually(lambda: len(descendants(parent.pid)) >= 3, "workers and their tracker start")
         children = descendants(parent.pid)
         parent.send_signal(number)
         _, err = parent.communicate(timeout=30)
         assert parent.returncode == code
         assert "Traceback" not in err or number == signal.SIGKILL
-        wait_for(lambda: not any(map(is_alive, children)), f"{children} are still there")
+        eventually(lambda: not any(map(is_alive, children)), f"{children} are still there")
     finally:
         parent.kill()
-        parent.wait()
+        parent.wait(60)
 
 
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
@@ -102,7 +95,7 @@ def test_a_pipe_is_written_to_and_stays(tmp_path: Path) -> None:
 
 def test_a_device_is_written_to_and_stays(tmp_path: Path) -> None:
     link = tmp_path / "null"
-    link.symlink_to(os.devnull)  # by a link: a test that fails must not take the machine's own device with it
+    link.symlink_to(os.devnull)  # by a link: a failed test must not damage the device of the machine
     write_file(link, "into nothing")
     assert link.is_symlink()
     assert stat.S_ISCHR(link.stat().st_mode)
@@ -116,9 +109,10 @@ def test_what_cannot_be_written_says_why_and_what_to_do(tmp_path: Path) -> None:
         write_file(tmp_path, "new")
     loop = tmp_path / "loop"
     loop.symlink_to("loop")
-    with pytest.raises(CannotWrite):
+    with pytest.raises(CannotWrite, match="symbolic links"):
         write_file(loop, "new")
     assert os.listdir(tmp_path) == ["loop"]
+    assert loop.is_symlink()
 
 
 INTERRUPT = """

@@ -1,4 +1,4 @@
-"""What a command found is told by its exit code: broken, undecided, interrupted; also where nobody reads its output."""
+"""Exit codes report the result of a command (broken, undecided, interrupted), even if nobody reads its output."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.prepared import vez
 from vez.cli.app import run
 
-VEZ = f"{sys.executable} -m vez"
 WRONG = """from vez.threads import Program, write
 def body():
     yield write("x", 1)
@@ -20,7 +20,7 @@ def wrong():
     return Program({"x": 0}, {"a": body}, "x is 2", lambda found: found["x"] == 2)
 """
 PASSED = ["--until", "3", "--want", "2@0+30", "--want", "3@1"]
-"""Ends while process 3 still waits."""
+"""Arguments of a run that ends while process 3 still waits."""
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_scenario_that_expects_nothing_more_is_content_with_undecided(tmp_path
         ("sim ricart-agrawala-priority --json", 1),
         ("sim ricart-agrawala-priority --diagram html", 1),
         ("sim ricart-agrawala-priority --runs 5 --jobs 1", 1),
-        ("sim lamport --without fifo", 1),
+        ("sim token-ring --without no_crashes", 1),
         ("threads {folder}/wrong.py:wrong", 1),
     ],
 )
@@ -88,9 +88,9 @@ def test_a_closed_pipe_hides_nothing(command: str, code: int, reader: str, tmp_p
     """Buffered or not: small outputs fail when they are flushed at the end, large ones while they are written."""
     (tmp_path / "wrong.py").write_text(WRONG)
     command = command.format(folder=tmp_path)
-    for unbuffered in ("", "PYTHONUNBUFFERED=1 "):
-        line = f"set -o pipefail; {unbuffered}{VEZ} {command} | {reader} >/dev/null"
-        done = subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False, timeout=60)
+    for unbuffered in ("", "1"):
+        environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+        done = vez(*command.split(), env=environment, reader=["sh", "-c", f"{reader} >/dev/null"])
         assert (done.returncode, done.stderr) == (code, "")
 
 

@@ -34,7 +34,7 @@ def test_every_page_can_be_printed(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_errors_and_help_name_pages_that_exist() -> None:
-    """Not paths of the repository: whoever has only the package cannot open them."""
+    """No paths of the repository: a user who has only the package cannot open them."""
     for path in SOURCE.rglob("*.py"):
         text = path.read_text()
         assert not re.search(r"hint=[^\n]*docs/", text), path
@@ -45,7 +45,7 @@ def test_errors_and_help_name_pages_that_exist() -> None:
 def completed(line: str) -> list[str]:
     words = line.split(" ")
     environment = os.environ | {"_VEZ_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(len(words) - 1)}
-    done = subprocess.run([VEZ], env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run([VEZ], env=environment, capture_output=True, text=True, check=True, timeout=60)
     return [answer.partition(",")[2] for answer in done.stdout.splitlines()]
 
 
@@ -72,7 +72,7 @@ def test_the_shell_completes(line: str, expected: list[str]) -> None:
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_the_script_of_a_shell(shell: str) -> None:
     environment = os.environ | {"_VEZ_COMPLETE": f"{shell}_source"}
-    done = subprocess.run([VEZ], env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run([VEZ], env=environment, capture_output=True, text=True, check=False, timeout=60)
     assert f"{shell}_complete" in done.stdout
     assert f"_VEZ_COMPLETE={shell}_source" in pages()["complete-commands-in-the-shell"].read_text()
 

@@ -1,4 +1,5 @@
-"""`VEZ_LANG=pt`: verdicts, broken assumptions and why a search stopped are told in Portuguese; JSON stays as it is."""
+"""`VEZ_LANG=pt`: verdicts, broken assumptions and the reason why a search stopped are in Portuguese; JSON does not
+change."""
 
 from __future__ import annotations
 
@@ -7,9 +8,9 @@ import json
 import pytest
 
 from vez.cli.app import run
-from vez.cli.language import language
+from vez.cli.printing.language import language
 from vez.core.assumptions import Assumption
-from vez.words import assumption_name
+from vez.judge.words import assumption_name
 
 
 @pytest.mark.parametrize(

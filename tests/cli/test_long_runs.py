@@ -1,4 +1,4 @@
-"""A long simulation shows on a terminal how far it is; interrupted, it reports what it has."""
+"""A long simulation shows its progress on a terminal; an interrupted one reports the result so far."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ LONG = ("sim", "token-ring", "-n", "4", "--want", "2@90000000", "--until", "1e8"
 
 
 def interrupted(*options: str) -> tuple[int, str, str]:
-    """Interrupt a run as soon as the terminal shows its progress: exit code, output, and what the terminal showed."""
+    """Interrupt a run as soon as the terminal shows its progress. Returns exit code, output, and the content of the
+    terminal."""
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "vez", *LONG, *options]
     environment = os.environ | {"TERM": "xterm", "COLUMNS": "200"}
@@ -40,7 +41,6 @@ def interrupted(*options: str) -> tuple[int, str, str]:
     return run.returncode, output, shown.decode()
 
 
-@pytest.mark.slow
 @pytest.mark.serial
 def test_progress_is_shown_and_an_interrupted_run_is_judged(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
@@ -56,7 +56,6 @@ def test_progress_is_shown_and_an_interrupted_run_is_judged(tmp_path: Path) -> N
     assert load(path).header.end == "interrupted"
 
 
-@pytest.mark.slow
 @pytest.mark.serial
 def test_json_says_that_the_run_was_interrupted() -> None:
     code, output, _ = interrupted("--json")

@@ -13,7 +13,7 @@ import pytest
 
 from vez.cli.app import COMMANDS, app, run
 from vez.errors import UnknownName
-from vez.turns.client import connect
+from vez.locks.turns.client import connect
 
 Vez = Callable[[str], tuple[int, str, str]]
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.dispositions import ignoring
 from vez.cli.app import run
 
 Vez = Callable[[str], tuple[int, str, str]]
@@ -61,7 +62,7 @@ def test_what_cannot_be_is_said_in_one_line(vez: Vez, line: str, message: str) -
     code, out, err = vez(line)
     assert (code, out) == (64, "")
     assert message in err.splitlines()[0]
-    assert signal.getsignal(signal.SIGINT) is handler  # who calls it from Python keeps Ctrl-C
+    assert signal.getsignal(signal.SIGINT) is handler  # a program that calls it from Python keeps its Ctrl-C handler
 
 
 def test_a_folder_that_does_not_exist_is_told(vez: Vez) -> None:
@@ -97,6 +98,24 @@ def test_serve_answers_and_stops_when_told(tmp_path: Path, number: signal.Signal
         assert process.returncode == 0
     assert "serving at http://127.0.0.1:" in log
     assert "1 requests, 1 answered" in log
+
+
+def test_a_server_that_was_started_with_sigint_ignored_ends_by_sigterm_alone(tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text("hello")
+    serve = [sys.executable, "-m", "vez", "serve", str(tmp_path), "--port", "0"]
+    process = subprocess.Popen(ignoring("INT", *serve), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        url = process.stdout.readline().strip()
+        process.send_signal(signal.SIGINT)
+        with urllib.request.urlopen(url, timeout=20) as page:  # noqa: S310  # our own server
+            assert page.read() == b"hello"
+        process.terminate()
+        _, log = process.communicate(timeout=20)
+    finally:
+        process.kill()
+        process.communicate(timeout=20)
+    assert (process.returncode, "1 requests, 1 answered" in log) == (0, True)
 
 
 @pytest.mark.parametrize("line", ["serve .", "servers load"])

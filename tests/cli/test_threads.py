@@ -16,6 +16,7 @@ from vez.cli.threads_run import Lines, result_time
 from vez.threads.programs import LESSONS
 from vez.threads.real import Outcome
 from vez.threads.recording import Deed, Recording
+from vez.threads.sharing import CASES, Measured
 
 
 def told(capsys: pytest.CaptureFixture[str], line: str) -> tuple[int, str]:
@@ -43,7 +44,7 @@ def test_lines_are_printed_with_the_name_of_their_thread(capsys: pytest.CaptureF
 
 
 def test_invoke_says_when_the_result_was_there(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out = told(capsys, "threads invoke --sleep 0.01")
+    code, out = told(capsys, "threads invoke --sleep 0.5")
     assert code == 0
     words = r"the result was there after \d+\.\d{3} s, the last thread ended after \d+\.\d{3} s"
     assert re.search(words, " ".join(out.split()))
@@ -148,6 +149,17 @@ def test_false_sharing_is_measured_in_four_cases(capsys: pytest.CaptureFixture[s
     assert cases[3]["case"] == "one word, one processor"
     code, out = told(capsys, "threads false-sharing --rounds 2")
     assert "two words, one cache line, two processors" in out
+
+
+def test_false_sharing_without_any_counted_processor_time(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [Measured(case.name, 10, 10, 0.0, 0.0) for case in CASES]
+    monkeypatch.setattr("vez.cli.threads_measured.measure", lambda rounds, watch: rows)
+    code, out = told(capsys, "threads false-sharing --rounds 1")
+    assert code == 0
+    assert out.count("0.00 ns") == len(CASES)
+    assert out.count("–") == len(CASES)
 
 
 def test_nobody_who_reads_on_is_no_failure_of_the_program() -> None:

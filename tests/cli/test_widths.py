@@ -20,9 +20,10 @@ import pytest
 from rich.console import Console
 
 import vez
-from vez.cli import app, tables
+from vez.cli import app
 from vez.cli.encoding import ascii_form
-from vez.cli.tables import MANY, Column, print_table
+from vez.cli.printing import tables
+from vez.cli.printing.tables import MANY, Column, print_table
 
 SOURCE = Path(__file__).parents[2] / "src" / "vez"
 COMMANDS = (
@@ -93,10 +94,10 @@ def test_a_pipe_is_as_wide_as_COLUMNS_says(printed: Out) -> None:
 
 
 def in_terminal(line: str, columns: int, until: bytes = b"", *, errors: bool = False) -> str:
-    """What a command prints on a terminal of so many columns, without its escape sequences; with `errors`, also what it
-    prints as errors.
+    """The output of a command on a terminal of this many columns, without escape sequences; with `errors`, also its
+    errors.
 
-    `until` is what ends a command that does not end by itself: it is interrupted when the terminal shows this.
+    If the command does not end by itself, it is interrupted when the terminal shows `until`.
     """
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
@@ -151,7 +152,7 @@ def with_locale(line: str, locale: dict[str, str]) -> subprocess.CompletedProces
     kept = {name: value for name, value in os.environ.items() if not name.startswith(names)}
     done = subprocess.run(
         [sys.executable, "-m", "vez", *shlex.split(line)],
-        capture_output=True, env=kept | {"COLUMNS": "60"} | locale, check=False,
+        capture_output=True, env=kept | {"COLUMNS": "60"} | locale, check=False, timeout=60,
     )  # fmt: skip
     assert done.returncode in (0, 1, 64), done.stderr
     assert b"Encode" not in done.stderr
@@ -168,7 +169,7 @@ def test_every_command_speaks_ascii(line: str) -> None:
 @pytest.mark.parametrize("locale", [{"LANG": "C"}, {"LC_ALL": "C"}, {"PYTHONIOENCODING": "latin-1"}])
 @pytest.mark.parametrize("line", [COMMANDS[0], COMMANDS[5], "zoo twins"])
 def test_other_locales_work(line: str, locale: dict[str, str]) -> None:
-    with_locale(line, locale)
+    assert with_locale(line, locale).stdout
 
 
 def test_every_character_that_is_printed_has_an_ascii_form() -> None:

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from vez.core import Durable, Election, Io, Message, Mutex, Parameter, Process, Property, Ring
-from vez.core.guards import is_immutable
+from vez.core.class_rules import is_immutable
 from vez.core.message import handler_name
 from vez.core.process import DURABLE, PARAMETER, marked, state_fields
 from vez.errors import BadDeclaration, BadHandler, MutableField

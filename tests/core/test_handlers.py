@@ -1,14 +1,14 @@
-"""The table of handlers: made when a class is defined, inherited, and the same error for all who look up in vain."""
+"""The table of handlers is made when a class is defined, and is inherited. A failed lookup is the same error everywhere."""
 
 from __future__ import annotations
 
 import pytest
 
-from vez.algorithms import ALGORITHMS
+from vez.catalogue.algorithms import ALGORITHMS
+from vez.catalogue.zoo import ZOO
 from vez.core import Io, Message, Process
 from vez.core.process import handlers_of
 from vez.errors import BadHandler, ProtocolBug, UnhandledMessage
-from vez.zoo import ZOO
 
 
 class Ping(Message):

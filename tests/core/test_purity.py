@@ -10,12 +10,12 @@ from typing import ClassVar
 
 import pytest
 
-from vez.algorithms import ALGORITHMS
-from vez.check import Budget, Configuration, Limits, check
+from vez.catalogue.algorithms import ALGORITHMS
 from vez.core import Io, Message, Mutex, Parameter, Process
 from vez.errors import NotDeterministic, ProtocolBug
-from vez.sim import simulate
-from vez.sim.scenario import Scenario
+from vez.worlds.check import Budget, Configuration, Limits, check
+from vez.worlds.sim import simulate
+from vez.worlds.sim.scenario import Scenario
 
 CALLS = [0]
 SEEN: list[int] = []
@@ -28,7 +28,7 @@ class Ask(Message):
 
 
 class Impure(Mutex):
-    """Asks everybody; what `habit` does decides whether it enters, or what it remembers."""
+    """Asks everybody. The result of `habit` decides if it enters, or is stored."""
 
     name = "impure"
     habit: ClassVar[Callable[[Impure, Io], int]]
@@ -167,7 +167,7 @@ def test_no_algorithm_of_the_catalogue_is_accused(algorithm: type[Process]) -> N
 
 
 class Assigning(Mutex):
-    """Changes what is configuration."""
+    """Assigns a parameter, which is configuration."""
 
     name = "assigning"
     rank: Parameter[int] = 0
@@ -226,7 +226,7 @@ def clock_that_matters_rarely(self: Impure, io: Io) -> int:
 def test_what_is_the_same_in_all_calls_is_not_seen(
     habit: Callable[[Impure, Io], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As docs/reference/core.md says."""
+    """docs/reference/core.md names this limit."""
     monkeypatch.setattr(Impure, "habit", habit, raising=False)
     check(Configuration(Scenario(algorithm="impure", n=2), Impure), ("exclusion",))
     simulate(Scenario(algorithm="impure", n=2), Impure, debug=True)

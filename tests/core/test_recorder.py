@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from vez.check.checker import check
-from vez.check.model.configuration import Configuration
 from vez.core import Durable, Election, Io, Message, Process, Star
 from vez.core.effects import CancelTimer, Choose, Elect, Enter, Note, Send, SetTimer, perform
 from vez.core.recorder import Recorder, Site, durable_changes
 from vez.errors import ProtocolBug
-from vez.sim import Scenario, simulate
+from vez.worlds.check.checker import check
+from vez.worlds.check.model.configuration import Configuration
+from vez.worlds.sim import Scenario, simulate
 
 
 class Vote(Message):

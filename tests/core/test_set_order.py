@@ -1,19 +1,19 @@
-"""A handler whose outcome depends on the order of a set is named, wherever the set is and however it came about.
+"""A handler whose outcome depends on the order of a set is reported, wherever the set is and however it was made.
 
-Equal sets may be iterated in different orders, if hashes of members collide: 8, 16 and 24 in a small table. The checker
-merges equal states, so it would know one of the orders only, and the simulator would meet the others.
+Equal sets may be iterated in different orders if hashes of members collide: 8, 16 and 24 in a small table. The checker
+merges equal states, so it would see only one of the orders, while the simulator may use another.
 """
 
 from __future__ import annotations
 
 import pytest
 
-from vez.check import Configuration, check
 from vez.core import Io, Message, Mutex, Process
 from vez.core.purity import Backwards
 from vez.errors import NotDeterministic
-from vez.sim import simulate
-from vez.sim.scenario import Scenario, Want
+from vez.worlds.check import Configuration, check
+from vez.worlds.sim import simulate
+from vez.worlds.sim.scenario import Scenario, Want
 
 WANTS = tuple(Want(process=process, at_ms=2.0 * process) for process in (1, 2, 3))
 

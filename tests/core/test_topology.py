@@ -1,4 +1,4 @@
-"""Topologies: who has a channel to whom."""
+"""Topologies: the channels between processes."""
 
 from __future__ import annotations
 

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from vez.algorithms import find
+from vez.catalogue.algorithms import find
 from vez.core import trace_file
 from vez.core.trace import Sent, Trace, label
 from vez.core.trace_file import decode
 from vez.errors import BadData, MissingFile
-from vez.sim import Scenario, simulate
-from vez.sim.scenario import Nemesis, Network
+from vez.worlds.sim import Scenario, simulate
+from vez.worlds.sim.scenario import Nemesis, Network
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Trace format 2 records what validates a run; format 1 is still judged and drawn as the vez that wrote it did."""
+"""Trace format 2 records what a validation needs. Format 1 is still judged and drawn as by the vez that wrote it."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from vez.core.trace import (
 from vez.core.trace_file import decode, load
 from vez.draw import FORMATS
 from vez.errors import BadData
-from vez.sim import Scenario, simulate
-from vez.sim.scenario import Crash, Elect
 from vez.study.report import report
+from vez.worlds.sim import Scenario, simulate
+from vez.worlds.sim.scenario import Crash, Elect
 
 DATA = Path(__file__).parents[1] / "data" / "traces"
 OLD = ("lease", "bully", "yoyo", "partition", "deadlock")

@@ -1,4 +1,4 @@
-"""Voting sets: any two meet, for every number of processes, and bad ones are refused."""
+"""Voting sets: any two share a process, for every number of processes, and wrong sets are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages as they stand in a real browser."""
+"""Opens pages in a real browser."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 
 from vez.core.trace import Trace
 from vez.draw import html
-from vez.properties.verdict import Verdict
+from vez.judge.properties.verdict import Verdict
 
 
 class Page(HTMLParser):
-    """The elements of a page with their attributes, its scripts, its body, and the text of what has an id."""
+    """The elements of a page with their attributes, its scripts, its body, and the text of each element with an id."""
 
     def __init__(self, source: str) -> None:
         super().__init__()
@@ -50,7 +50,7 @@ class Page(HTMLParser):
 
 
 def open_page(chromium: str, folder: Path, page: str, moment: str = "", budget_ms: int = 3000) -> Page:
-    """A page as it stands in a browser after a while; nothing may have been complained about."""
+    """A page after some time in a browser. Fails if the browser reported an error."""
     file = folder / "page.html"
     file.write_text(page, encoding="utf-8")
     quiet = ("no-first-run", "disable-background-networking", "disable-component-update", "disable-sync")

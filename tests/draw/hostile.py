@@ -1,9 +1,9 @@
-"""A trace whose every text tries to be something else: markup, an instruction, a colour of the terminal."""
+"""A trace in which every text is an injection attempt: markup, an instruction, a terminal escape sequence."""
 
 from __future__ import annotations
 
 from vez.core.trace import AnyEvent, Delivered, Entered, Fired, Header, Noted, Sent, Status, Trace, Wanted
-from vez.properties.verdict import Span, Verdict, broken
+from vez.judge.properties.verdict import Span, Verdict, broken
 
 EVIL = (
     "</script><script>document.body.dataset.hacked=1</script><img src=x onerror=alert(1)>",
@@ -16,7 +16,7 @@ EVIL = (
 
 
 def hostile() -> tuple[Trace, tuple[Verdict, ...]]:
-    """Two processes that say nothing good."""
+    """A trace of two processes, and verdicts, in which every text is hostile."""
     events: list[AnyEvent] = [Wanted(0, -1)]
     for number, text in enumerate(EVIL, 1):
         at = number * 1000

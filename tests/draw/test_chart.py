@@ -1,4 +1,4 @@
-"""Charts: places, ticks, and what comes out as SVG and as text."""
+"""Charts: places, ticks, and the output as SVG and as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page about pictures says what is true."""
+"""The statements of the page about pictures are true."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page: self-contained and safe; in a browser it plays."""
+"""The HTML page is self-contained and safe, and plays in a browser."""
 
 from __future__ import annotations
 

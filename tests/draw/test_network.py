@@ -1,4 +1,4 @@
-"""The network view: where processes stand, and what a browser shows of them at given moments."""
+"""The network view: the positions of processes, and what a browser shows at given moments."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from vez.algorithms import find
+from vez.catalogue.algorithms import find
+from vez.core.drawn_view import View
 from vez.core.trace import Crashed, Header, Trace, Viewed
-from vez.core.view import View
 from vez.draw import html, text
 from vez.draw.trace.network import Network, network
 from vez.draw.trace.stress import lay_out
-from vez.properties import judge
-from vez.properties.verdict import Verdict
-from vez.sim import Scenario, simulate
-from vez.sim.scenario import Crash, load
+from vez.judge.properties import judge
+from vez.judge.properties.verdict import Verdict
+from vez.worlds.sim import Scenario, simulate
+from vez.worlds.sim.scenario import Crash, load
 
 from .browser import Page, look, open_page
 from .traces import run

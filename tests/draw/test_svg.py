@@ -1,4 +1,4 @@
-"""SVG: well-formed, self-contained, and everything of the trace is in it."""
+"""SVG pictures are well-formed and self-contained, and contain everything of the trace."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from xml.etree import ElementTree
 
 import pytest
 
+from vez.catalogue.load import load_algorithm
 from vez.core.trace import AnyEvent, Delivered, Header, Noted, Sent, Status, TimerSet, Trace
 from vez.draw import html, svg
 from vez.draw.trace import limits
 from vez.draw.trace.layout import Picture
 from vez.draw.trace.scale import Scale
-from vez.sim.scenario import load
-from vez.study.load import load_algorithm
 from vez.study.report import run_and_report
+from vez.worlds.sim.scenario import load
 
 from .hostile import hostile
 from .traces import SCENARIOS, run
@@ -115,7 +115,7 @@ def test_labels_do_not_lie_on_each_other() -> None:
 
 @pytest.mark.parametrize("name", ["01-coordinator", "08-ricart-agrawala", "19-franklin", "26-blocking-clients"])
 def test_every_label_of_a_message_and_every_state_is_drawn(name: str) -> None:
-    """Where they find no room, time is drawn longer."""
+    """If they do not fit, the time axis is drawn longer."""
     scenario = load(Path(__file__).parent.parent.parent / "scenarios" / f"{name}.toml")
     found = run_and_report(scenario, load_algorithm(scenario.algorithm))
     picture = svg(found.trace, found.verdicts)
@@ -175,7 +175,9 @@ def test_says_what_it_leaves_out() -> None:
 
 
 def test_an_empty_trace_and_one_process() -> None:
-    parse(svg(Trace(Header(1, "nothing", "other", (1,), "complete"), ())))
+    root = parse(svg(Trace(Header(1, "nothing", "other", (1,), "complete"), ())))
+    assert root.tag.endswith("svg")
+    assert having(root, "life") == 1
 
 
 def test_a_long_silence_is_cut_short_and_ticks_stay_out_of_it() -> None:
@@ -191,7 +193,7 @@ def test_a_long_silence_is_cut_short_and_ticks_stay_out_of_it() -> None:
     ("us", "words"), [(100_000, "100 ms"), (7_410, "7.41 ms"), (6_464_000, "6.46 s"), (2 * 10**9, "2000 s")]
 )
 def test_a_long_silence_says_how_long_it_was(us: int, words: str) -> None:
-    """In few characters: it stands in the margin, and real runs may wait for seconds."""
+    """The text is short, because it is in the margin, and real runs may wait for seconds."""
     events = (*(Noted(at, 1, "x") for at in range(0, 5000, 1000)), Noted(4000 + us, 1, "x"), Noted(5000 + us, 1, "x"))
     header = Header(vez_trace=2, algorithm="a", role="mutex", ids=(1, 2), topology="complete", ended_at=6000 + us)
     assert f">{words}<" in svg(Trace(header, events))

@@ -1,4 +1,4 @@
-"""Text: it fits, it shows every kind of event, and small pictures are exactly as expected."""
+"""Text pictures fit, show every kind of event, and are exactly as expected for small traces."""
 
 from __future__ import annotations
 

@@ -1,15 +1,15 @@
-"""Runs to be drawn: every kind of fault, for mutual exclusion and for election."""
+"""Traces for pictures: every kind of fault, for mutual exclusion and for election."""
 
 from __future__ import annotations
 
 from functools import cache
 
-from vez.algorithms import find
+from vez.catalogue.algorithms import find
 from vez.core.trace import Trace
-from vez.properties import judge
-from vez.properties.verdict import Verdict
-from vez.sim import Scenario, simulate
-from vez.sim.scenario import Crash, Elect, Fate, Network, Partition, Pause, Suspicion, Want
+from vez.judge.properties import judge
+from vez.judge.properties.verdict import Verdict
+from vez.worlds.sim import Scenario, simulate
+from vez.worlds.sim.scenario import Crash, Elect, Fate, Network, Partition, Pause, Suspicion, Want
 
 SCENARIOS = {
     "coordinator": Scenario(algorithm="coordinator", n=4),

@@ -8,14 +8,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from vez.algorithms import find
+from vez.catalogue.algorithms import find
 from vez.cli.app import run
-from vez.sim import Scenario, simulate
 from vez.study.compare import election as compare_election
 from vez.study.compare import mutex as compare_mutex
 from vez.study.compare.figure import between, exactly, figure
 from vez.study.compare.formulas import ELECTION, MUTEX, election_formulas, graph_edges, mutex_formulas
 from vez.study.compare.rounds import rounds
+from vez.worlds.sim import Scenario, simulate
 
 NAMES = compare_mutex.names()
 
@@ -34,7 +34,7 @@ def test_the_measurements_keep_the_formulas(name: str, n: int) -> None:
     assert list(row.figures) == [metric.name for metric in compare_mutex.METRICS]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("n", [4, 12, 16])
 @pytest.mark.parametrize("name", NAMES)
 def test_the_measurements_keep_the_formulas_for_other_n(name: str, n: int) -> None:
@@ -87,7 +87,8 @@ def test_a_wrong_formula_of_an_election_fails(metric: str, monkeypatch: pytest.M
 
 
 def test_elections_under_faults() -> None:
-    """The catalogue: a partition gives `bully` two leaders; `majority` never two of a term; rings elect nobody."""
+    """The catalogue: under a partition `bully` has two leaders, `majority` never has two of one term, and rings elect
+    nobody."""
     rows = {name: compare_election.compare(name, 5).figures for name in ("bully", "majority", "franklin", "luis")}
     assert rows["bully"]["partition"].value == 2
     assert rows["majority"]["partition"].passed
@@ -141,7 +142,7 @@ def test_the_worst_arrangement_takes_all_rounds() -> None:
 
 
 def test_a_graph_has_several_sources_on_some_arrangement() -> None:
-    """On the rising one the smallest is the only source, and one round would be all that is ever seen."""
+    """On the rising arrangement the smallest process is the only source, and every run would have one round."""
     found = compare_election.compare("yoyo", 9).figures
     assert found["rounds"].least == 1
     assert found["rounds"].most == 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vez.detectors import Settings
+from vez.core.detectors import Settings
 from vez.draw.chart.svg import svg
 from vez.study.detection.chart import chart
 from vez.study.detection.curves import curves

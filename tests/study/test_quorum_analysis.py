@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from vez.cli.app import run
 from vez.errors import BadData, Misuse
-from vez.sim import Scenario
 from vez.study.quorum.chances import over_m, risk, smallest_m
 from vez.study.quorum.exact import at_least, parse_chance, plain, scientific
 from vez.study.quorum.experiment import experiment, scene, visible_chance
 from vez.study.quorum.interval import clopper_pearson, wilson
+from vez.worlds.sim import Scenario
 
 
 @pytest.mark.parametrize(

@@ -9,20 +9,20 @@ from random import Random
 
 import pytest
 
-from tests.crosscheck.protocols import RandomElection, RandomMutex, RingMutex, Scrawl
 from tests.runs import trace_of
-from vez.algorithms import find
-from vez.check import Budget, Configuration, check
+from tests.worlds.crosscheck.protocols import RandomElection, RandomMutex, RingMutex, Scrawl
+from vez.catalogue.algorithms import find
 from vez.core import Io, Message, Mutex
 from vez.core.trace import Crashed, Entered, Event, Lost, Sent, Trace, Wanted
-from vez.properties import Status, judge
-from vez.properties.assumptions import broken_assumptions
-from vez.sim import Scenario, simulate
-from vez.sim.scenario import Crash, Detector, Drift, Elect, Expect, Nemesis, Network, Pause, Want, Workload
+from vez.judge.properties import Status, judge
+from vez.judge.properties.assumptions import broken_assumptions
 from vez.study.explain import Unexplained, idle_crashes, unexplained
 from vez.study.minimal import smallest
 from vez.study.shortest import shortest
 from vez.study.shrink import Shrinker, shrink, violation
+from vez.worlds.check import Budget, Configuration, check
+from vez.worlds.sim import Scenario, simulate
+from vez.worlds.sim.scenario import Crash, Detector, Drift, Elect, Expect, Nemesis, Network, Pause, Want, Workload
 
 SPREAD = Network(delay="uniform(0.5, 1.5)")
 DECIDED = (
@@ -75,6 +75,7 @@ def requests_of(scenario: Scenario) -> int:
     return len(scenario.want) + len(scenario.elect)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("seed", "broken"), failing(24))
 def test_a_random_run_shrinks_to_one_that_fails_in_the_same_way(seed: int, broken: str) -> None:
     scenario, kind = drawn(seed)
@@ -91,6 +92,7 @@ def test_a_random_run_shrinks_to_one_that_fails_in_the_same_way(seed: int, broke
     assert shortest(scenario, kind, broken) == shortest(scenario, kind, broken)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("seed", "broken"), failing(18))
 def test_what_is_called_minimal_is_minimal(seed: int, broken: str) -> None:
     """Every smaller configuration is asked about, one by one, with all the checker's defaults."""
@@ -327,11 +329,13 @@ def test_without_numpy_a_run_still_shrinks() -> None:
     program = """
 import sys
 sys.modules["numpy"] = None
-from vez.algorithms import find
-from vez.sim import Scenario
-from vez.sim.scenario import Nemesis
+from vez.catalogue.algorithms import find
+from vez.worlds.sim import Scenario
+from vez.worlds.sim.scenario import Nemesis
 from vez.study.shortest import shortest
 print(shortest(Scenario(algorithm="token-ring", nemesis=Nemesis(crashes=1)), find("token-ring"), "starvation_freedom").words)
 """
-    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout
+    told = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+    ).stdout
     assert told == "not known to be minimal: the checker needs NumPy, which is not installed\n"

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from vez.algorithms import find
+from vez.catalogue.algorithms import find
+from vez.catalogue.load import load_algorithm
 from vez.core.trace import Entered
 from vez.errors import BadData, HandlerFailed, MissingFile, Misuse, UnknownName, WorkerDied
-from vez.properties import Status, judge
-from vez.sim import Scenario, simulate
-from vez.sim.scenario import Crash, Elect, Expect, Nemesis, Network, Workload, dumps, loads
-from vez.study.load import load_algorithm
+from vez.judge.properties import Status, judge
 from vez.study.report import run_and_report
 from vez.study.shortest import shortest
 from vez.study.shrink import PARTS, shrink
 from vez.study.sweep import Tally, sweep
+from vez.worlds.sim import Scenario, simulate
+from vez.worlds.sim.scenario import Crash, Elect, Expect, Nemesis, Network, Workload, dumps, loads
 
 
 def size(scenario: Scenario) -> int:

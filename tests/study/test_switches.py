@@ -1,4 +1,4 @@
-"""Assumptions as switches: what breaks without each, found within a bounded number of seeds."""
+"""Assumptions as switches: the guarantee that breaks without each of them, found within a bounded number of seeds."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from vez.algorithms import ALGORITHMS, find
+from vez.catalogue.algorithms import ALGORITHMS, find
 from vez.cli.app import app, run
 from vez.core import Assumption, Property
 from vez.errors import Misuse, UnknownName
-from vez.properties.assumptions import broken_assumptions
-from vez.sim import Scenario, simulate
-from vez.sim.scenario import load
+from vez.judge.properties.assumptions import broken_assumptions
 from vez.study.explain import shown_events, unexplained
 from vez.study.report import run_and_report, unmet_expectations
 from vez.study.shrink import violation
 from vez.study.switches import WORLDS, find_break, shortest_break, worlds_without
+from vez.worlds.sim import Scenario, simulate
+from vez.worlds.sim.scenario import load
 
 BREAKABLE = [
     (name, assumption)
@@ -31,6 +31,7 @@ NEEDLESS = {("quorum", Assumption.RELIABLE)}
 """Its only guarantee, exclusion, depends on the numbers of the requests; only progress needs reliable messages."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "assumption"), BREAKABLE)
 def test_every_declared_assumption_is_needed(name: str, assumption: Assumption) -> None:
     found = find_break(find(name), assumption)

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from vez.cli.app import run
 from vez.errors import BadData, MissingFile, Misuse
-from vez.sim import parse_delay
 from vez.study.timeout.choice import best_timeout, curve, rule
 from vez.study.timeout.loopback import measure_loopback
 from vez.study.timeout.silence import DelayTail, Samples, parse_samples, read_samples
+from vez.worlds.sim import parse_delay
 
 DELAYS = (
     "constant(3)", "uniform(1, 9)", "uniform(4, 4)", "exponential(2.5)", "lognormal(2, 0.5)", "lognormal(5, 1.5)",

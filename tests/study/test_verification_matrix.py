@@ -9,29 +9,34 @@ from typing import Any
 import pytest
 
 from tests.verdicts_page import PAGE, written
-from vez.algorithms import ALGORITHMS as CATALOGUE
-from vez.check import Budget, Configuration, Limits, check
+from vez.catalogue.algorithms import ALGORITHMS as CATALOGUE
 from vez.cli.app import run
 from vez.cli.verify import MAX_STATES
-from vez.models.recipes import RECIPES
-from vez.properties import Status
-from vez.sim.scenario import Elect, Scenario
+from vez.judge.properties import Status
+from vez.locks.models.recipes import RECIPES
 from vez.study.verify.matrix import FEWEST, Row, commanded, configuration, row, worlds
 from vez.study.verify.page import text
 from vez.study.verify.world import World
+from vez.worlds.check import Budget, Configuration, Limits, check
+from vez.worlds.sim.scenario import Elect, Scenario
 
 ALGORITHMS = CATALOGUE | RECIPES
-"""What the matrix lists."""
+"""The algorithms and recipes in the matrix."""
 
 FITS = 25_000
-"""States of a cell that the tests check again; the page is written with a larger limit."""
-DRAWN = 6_000
-"""States of a row of which the tests run the commands that draw its broken cells."""
+"""Largest number of states of a row that `make test-long` checks again; the page is written with a larger limit."""
+QUICK = 1_000
+"""Largest number of states of a row that `make test` checks again."""
+DRAWN = 4_000
+"""Largest number of states of a row whose drawing commands the tests run."""
 RUN = re.compile(r"^- (\w+) \((\d+) steps?(, then a loop)?\), .*: `(vez check [^`]*)`$", re.MULTILINE)
 
 
 @pytest.mark.parametrize("name", list(ALGORITHMS))
-def test_the_page_says_what_the_checker_does(name: str) -> None:
+@pytest.mark.parametrize(
+    ("least", "most"), [(0, QUICK), pytest.param(QUICK, FITS, marks=pytest.mark.long)], ids=["small", "large"]
+)
+def test_the_page_says_what_the_checker_does(name: str, least: int, most: int) -> None:
     rows = written(name)
     for world in worlds(name, ALGORITHMS[name]):
         for n in (0, FEWEST):
@@ -40,9 +45,9 @@ def test_the_page_says_what_the_checker_does(name: str) -> None:
             if n and command not in rows:
                 continue
             *_, states, _ = cells = rows.pop(command, None) or pytest.fail(f"the page lacks {command}")
-            if states.startswith("more than") or int(states.replace(",", "")) > FITS:
+            if states.startswith("more than") or not least < int(states.replace(",", "")) <= most:
                 continue
-            found = row(name, ALGORITHMS[name], world, 2 * FITS, n=n)
+            found = row(name, ALGORITHMS[name], world, 2 * most, n=n)
             assert (found.size, f"`{found.command}`") == (states, command)
             assert cells[1:-2] == [str(found.n), *map(text, found.cells.values())]
             if world.n:
@@ -65,7 +70,7 @@ def test_every_broken_cell_has_the_command_that_draws_it() -> None:
 
 
 def drawings(name: str, world: World, n: int, cells: list[str], page: str) -> list[tuple[str, ...]]:
-    """What the page should list for one of its rows: property, steps, loop and command."""
+    """The lines that the page should have for one of its rows: property, steps, loop and command."""
     head = page.split(f"## {name}\n")[1].split("| world | n | ")[1].split(" | states")[0].split(" | ")
     states = None if cells[-2].startswith("more than") else int(cells[-2].replace(",", ""))
     line = Row(algorithm=name, world=world, n=n, states=states, cells={}, promised=(), kept=True)
@@ -90,6 +95,7 @@ def small_runs() -> list[tuple[str, ...]]:
     return list(chosen.values())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("title", "steps", "loop", "command"), small_runs())
 def test_the_commands_of_the_page_draw_what_it_says(
     title: str, steps: str, loop: str, command: str, capsys: pytest.CaptureFixture[str]
@@ -118,6 +124,7 @@ KNOWN = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("scenario", "name", "n", "options", "broken"), [known for known in KNOWN if known[1] in ALGORITHMS], ids=str
 )

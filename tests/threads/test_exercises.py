@@ -1,4 +1,4 @@
-"""The exercises of the text on real threads: by order and number of lines, never by time."""
+"""The exercises of the text on real threads. The tests check the order and number of lines, never times."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_lost_notification_is_a_deadlock() -> None:
 
 
 def test_what_never_ends_is_stopped() -> None:
-    """The waiter has its copy of the flag before the setter runs, in one of so many runs."""
+    """In one of these runs, the waiter has its copy of the flag before the setter runs."""
     for _ in range(200):
         outcome = run(volatile(), patience_s=0.05, switch_us=1)
         if not outcome.finished:
@@ -134,7 +134,8 @@ def test_a_daemon_ends_with_the_program() -> None:
 
 
 def test_busy_waiting_takes_more_processor_time_than_sleeping() -> None:
-    """The waiter spins through a sleep of the other; it takes turns with nobody else. Compared, not timed."""
+    """The waiter spins while the other thread sleeps, and no third thread runs. The times are compared with each
+    other."""
     busy, asleep = (run(busy_wait(busy=busy), scale=0.3).cpu_s["waiter"] for busy in (True, False))
     assert busy > asleep
 

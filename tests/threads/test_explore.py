@@ -1,4 +1,4 @@
-"""Programs of threads, over all interleavings."""
+"""Programs of threads, explored over all interleavings."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from vez.check.threads.interleavings import Found, explore
 from vez.cli.check_threads import mermaid
-from vez.cli.programs import load_program
+from vez.cli.parameters.thread_programs import load_program
 from vez.errors import BadDeclaration, HandlerFailed, ProtocolBug, UnknownName
 from vez.threads import Lock, Program, acquire, add, get, read, release, write
 from vez.threads.deadlock import wait_for_lines
@@ -18,6 +17,7 @@ from vez.threads.program import Steps
 from vez.threads.programs import PROGRAMS
 from vez.threads.programs.classics import blocking_queue, counter, readers_writers, wait_notify
 from vez.threads.programs.exercises import mslunch, two_locks
+from vez.worlds.check.threads.interleavings import Found, explore
 
 
 def shortest(found: Found, kind: str) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from vez.check.threads.interleavings import Found, explore
 from vez.errors import BadDeclaration, Misuse, ProtocolBug, UnknownName
 from vez.threads import Condition, Lock, Program, Queue, alive, get, join, poll, put, read, start, wait, write
 from vez.threads.program import Steps
@@ -13,6 +12,7 @@ from vez.threads.programs.classics import counter
 from vez.threads.programs.executors import fork_join, thread_pool
 from vez.threads.programs.exercises import hello, joining, mslunch
 from vez.threads.real import run
+from vez.worlds.check.threads.interleavings import Found, explore
 
 FAST = 0.002
 """Seconds that a second of sleep takes here."""

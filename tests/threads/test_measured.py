@@ -1,4 +1,4 @@
-"""Scheduled runs by a clock that jumps, and words of shared memory that two processes add to."""
+"""Scheduled runs with a virtual clock, and words of shared memory that two processes increment."""
 
 from __future__ import annotations
 
@@ -52,7 +52,10 @@ def test_words_apart_lose_nothing_and_one_word_never_gains() -> None:
     assert names == [case.name for case in CASES]
     assert all(row.increments == 6 * BATCH for row in found)
     assert [row.lost for row in found[:2]] == [0, 0], "in one cache line or in two"
-    assert all(0 <= row.lost < row.increments and row.cpu_ns > 0 and 0 < row.share <= 2 for row in found)
+    for row in found:
+        assert 0 <= row.lost < row.increments, row
+        assert row.cpu_ns >= 0, row  # on a virtual machine the kernel may count no time for a run of a millisecond
+        assert 0 <= row.share <= 2, row
 
 
 def test_one_processor_is_too_few(monkeypatch: pytest.MonkeyPatch) -> None:

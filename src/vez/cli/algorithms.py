@@ -1,4 +1,4 @@
-"""`vez algorithms`: the algorithms, and what each assumes and guarantees."""
+"""`vez algorithms`: lists the algorithms, with their assumptions and guarantees."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from rich.console import Console
 from rich.markup import escape
 
 from vez import plugins
-from vez.algorithms import ALGORITHMS
-from vez.cli.names import complete_algorithm
-from vez.cli.output import console, print_json
-from vez.cli.table_files import markdown_table, table_option, write_table
-from vez.cli.tables import Column, print_table
-from vez.core import guards
+from vez.catalogue.algorithms import ALGORITHMS
+from vez.catalogue.load import load_algorithm, load_plugin
+from vez.cli.parameters.completion import complete_algorithm
+from vez.cli.printing.output import console, print_json
+from vez.cli.printing.table_files import markdown_table, table_option, write_table
+from vez.cli.printing.tables import Column, print_table
+from vez.core import class_rules
 from vez.core.process import PARAMETER, Process, marked, name_of
 from vez.errors import BrokenPlugin
-from vez.study.headers import header
-from vez.study.load import load_algorithm, load_plugin
+from vez.study.algorithm_header import header
 
 
 @click.command(short_help="List the algorithms.")
@@ -43,10 +43,10 @@ def algorithms(name: str | None, as_json: bool, output: Path | None) -> None:
         text, markdown = _print_all, _all_markdown
     else:
         algorithm = load_algorithm(name)
-        guards.check_defaults(algorithm, "process")
+        class_rules.check_defaults(algorithm, "process")
         value = describe(algorithm)
         text, markdown = partial(_print_one, algorithm), partial(_one_markdown, algorithm)
-    if output is not None:  # first: whoever reads standard output may go away
+    if output is not None:  # before printing, because the reader of standard output may close it
         write_table(output, text, markdown, lambda: value)
     if as_json:
         print_json(value)
@@ -55,7 +55,7 @@ def algorithms(name: str | None, as_json: bool, output: Path | None) -> None:
 
 
 def describe(algorithm: type[Process]) -> dict[str, Any]:
-    """All that an algorithm declares about itself."""
+    """Everything that an algorithm declares about itself."""
     page = header(algorithm)
     return {
         "name": name_of(algorithm),
@@ -74,7 +74,7 @@ def describe(algorithm: type[Process]) -> dict[str, Any]:
 
 
 def _describe_plugin(name: str) -> dict[str, Any]:
-    """A plug-in: what it declares, or why it cannot be used. The rest of the list does not depend on it."""
+    """The description of a plug-in, or the reason why it cannot be used. The rest of the list does not depend on it."""
     package = plugins.package_of(plugins.entries(plugins.ALGORITHMS)[name])
     try:
         return {**describe(load_plugin(name)), "name": name, "package": package}
@@ -83,7 +83,7 @@ def _describe_plugin(name: str) -> dict[str, Any]:
 
 
 def _all_rows() -> list[tuple[str, list[list[str]]]]:
-    """A title for each role, and the rows of its algorithms: name, and what it is."""
+    """A title for each role, and the rows of its algorithms: name and summary."""
     found = []
     for role, title in (("mutex", "Mutual exclusion"), ("election", "Leader election")):
         mine = [one for one in ALGORITHMS.values() if one.role == role]
@@ -101,7 +101,7 @@ def _plugged(name: str, package: str) -> str:
 
 
 def _summary(algorithm: type[Process], source: str) -> str:
-    """What an algorithm is, and in a second line its topology, its assumptions and its source."""
+    """The summary of an algorithm, and in a second line its topology, its assumptions and its source."""
     assumes = ", ".join(map(str, algorithm.assumes)) or "nothing"
     wrong = f"\n[red]wrong on purpose: {escape(algorithm.wrong)}[/]" if algorithm.wrong else ""
     details = f"{algorithm.topology.name}; assumes {assumes}; {source}"

@@ -1,26 +1,21 @@
-"""The `vez` command: groups, errors and exit codes.
+"""The commands of `vez` as click has them, by group.
 
 A command is a click command in a file of its own, named in `COMMANDS` under the group in which `vez --help`
-shows it; the file is imported only when the command is used, so that `vez --help` stays fast.
+shows it; the file is imported only when the command is used, so that `vez --help` stays fast. The click commands of
+`vez run` and `vez status` are made from declarations (`parameters/declared.py`) when they are needed.
 """
 
 from __future__ import annotations
 
-import errno
-import os
-import signal
-import sys
-import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib import import_module
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
 from vez import __version__
-from vez.cli.encoding import print_in_any_encoding
-from vez.errors import UnknownName, VezError, is_near
+from vez.cli.program import EXIT_INTERRUPTED, Outcome, OutputClosed, Terminated, closing_pipes, main, run
+from vez.errors import UnknownName, is_near
+
+__all__ = ["COMMANDS", "EXIT_INTERRUPTED", "Outcome", "OutputClosed", "Terminated", "app", "main", "run", "settle"]
 
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     "Take turns": {
@@ -68,25 +63,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     },
 }
 
-EX_IOERR = 74
-_OUTPUT_ERRORS = {errno.ENOSPC, errno.EIO, errno.EBADF, errno.EFBIG, errno.EDQUOT}
-"""How a write to standard output fails; files that a command opens have errors of their own."""
 EXIT_BROKEN = 1
 """A property is broken, or a scenario did not end as expected."""
 EXIT_UNDECIDED = 2
 """A search or a run ended before all that was asked could be judged; nothing was found broken."""
-EXIT_INTERRUPTED = 130
-"""Ctrl-C. What had been found is printed, and nothing in it is broken."""
-
-
-class OutputClosed(Exception):
-    """Nobody reads standard output any more: `vez ... | head`. Not an error."""
-
-
-class Outcome:
-    """The exit code that a command has settled on before it prints."""
-
-    code = 0
 
 
 def settle(*, broken: bool, undecided: bool = False, interrupted: bool = False) -> int:
@@ -101,30 +81,17 @@ def settle(*, broken: bool, undecided: bool = False, interrupted: bool = False) 
     return code
 
 
-@contextmanager
-def _closing_pipes() -> Iterator[None]:
-    """Left to themselves, click and rich end the program with code 1 when a pipe is closed."""
-    try:
-        yield
-    except BrokenPipeError as error:
-        raise OutputClosed from error
-    except SystemExit as error:
-        if isinstance(error.__context__, BrokenPipeError):
-            raise OutputClosed from error
-        raise
-
-
 class App(click.Group):
     """A group that shows its commands by purpose and loads them when they are used."""
 
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
-        with _closing_pipes():
+        with closing_pipes():
             return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: click.Context) -> Any:
-        with _closing_pipes():
+        with closing_pipes():
             return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -134,7 +101,7 @@ class App(click.Group):
         for group in COMMANDS.values():
             if cmd_name in group:
                 module, attribute = group[cmd_name][0].split(":")
-                command: click.Command = getattr(import_module(module), attribute)
+                command: click.Command = getattr(__import__(module, fromlist=(attribute,)), attribute)
                 return command
         return None
 
@@ -162,73 +129,14 @@ def app() -> None:
     """
 
 
-class Terminated(BaseException):
-    """SIGTERM came: unwind like an interruption, so that no worker is left behind."""
-
-
-def main(arguments: list[str] | None = None) -> NoReturn:
-    """Run the command line; every error is one line and a hint, never a traceback."""
-    print_in_any_encoding()
-    signal.signal(signal.SIGTERM, _terminate)
-    sys.exit(run(sys.argv[1:] if arguments is None else arguments))
-
-
-def _terminate(number: int, frame: object) -> NoReturn:
-    signal.signal(number, signal.SIG_IGN)  # once is enough: a second one would interrupt the cleaning up
-    raise Terminated
-
-
-def run(arguments: list[str]) -> int:
-    """The exit code of a command line."""
-    if sys.stdout is None:  # `vez ... >&-`
-        return _complain("standard output is closed", "send it to a file, a pipe or /dev/null", EX_IOERR)
-    outcome = Outcome()
-    try:
-        result: Any = app.main(args=arguments, prog_name="vez", standalone_mode=False, obj=outcome)
-        outcome.code = result if isinstance(result, int) else 0
-        with _closing_pipes():
-            sys.stdout.flush()
-        return outcome.code
-    except (KeyboardInterrupt, click.Abort):
-        return _complain("interrupted", "", EXIT_INTERRUPTED)
-    except Terminated:
-        return _complain("terminated", "", 143)
-    except OutputClosed:
-        _abandon_output()
-        return outcome.code
-    except Exception as error:
-        return _explain(error)
-
-
-def _explain(error: Exception) -> int:
-    """One line and a hint on what went wrong, and the exit code that goes with it."""
-    if os.environ.get("VEZ_DEBUG"):
-        traceback.print_exception(error)
-    if isinstance(error, VezError):
-        return _complain(error.message, error.hint, error.exit_code)
+def said_by_click(error: Exception) -> tuple[str, str, int] | None:
+    """Message, hint and exit code of an error of click; None for other errors."""
+    if isinstance(error, click.Abort):
+        return "interrupted", "", EXIT_INTERRUPTED
     if isinstance(error, click.NoSuchOption):
         near = [name for name in error.possibilities or () if is_near(error.option_name, name)]
         error = click.NoSuchOption(error.option_name, error.message, near, error.ctx)
     if isinstance(error, click.ClickException):
         context = error.ctx if isinstance(error, click.UsageError) else None
-        return _complain(error.format_message(), f"try `{context.command_path if context else 'vez'} --help`", 64)
-    if isinstance(error, OSError) and error.filename is None and error.errno in _OUTPUT_ERRORS:
-        _abandon_output()
-        return _complain(f"cannot write to standard output: {error.strerror}", "", EX_IOERR)
-    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):  # of the interpreter, for example
-        return _complain(f"cannot go on: {error.strerror}", "raise the limit of open files (ulimit -n)", 69)
-    words = " ".join(str(error).split())
-    what = f"{type(error).__name__}: {words}" if words else type(error).__name__
-    return _complain(f"this is a bug in vez: {what}", "VEZ_DEBUG=1 shows the traceback; please report it", 70)
-
-
-def _abandon_output() -> None:
-    """Nobody reads on: what is still to be written goes nowhere, and Python says nothing of it at its exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _complain(message: str, hint: str, code: int) -> int:
-    click.echo(f"vez: {message}", err=True)
-    if hint:
-        click.echo(f"     {hint}", err=True)
-    return code
+        return error.format_message(), f"try `{context.command_path if context else 'vez'} --help`", 64
+    return None

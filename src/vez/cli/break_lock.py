@@ -8,9 +8,9 @@ from typing import get_args
 import click
 import msgspec
 
-from vez.cli.engine import engine_url
-from vez.engines.base import Kind
-from vez.turns.client import connect
+from vez.cli.parameters.engine_url import engine_url
+from vez.locks.engines.base import Kind
+from vez.locks.turns.client import connect
 
 
 @click.command("break", short_help="Take a lock from its holder by force.")

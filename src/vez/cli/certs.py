@@ -7,12 +7,12 @@ from pathlib import Path
 
 import click
 
-from vez.cli.options import IDS
-from vez.cli.output import print_json
+from vez.cli.parameters.forms import IDS
+from vez.cli.printing.output import print_json
 from vez.errors import Misuse
-from vez.node.certificates import make_certificates
-from vez.node.group import check_name
-from vez.node.sockets import private_directory
+from vez.worlds.node.certificates import make_certificates
+from vez.worlds.node.group import check_name
+from vez.worlds.node.sockets import private_directory
 
 
 @click.command(short_help="Make certificates for nodes on several hosts.")

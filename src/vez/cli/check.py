@@ -1,4 +1,8 @@
-"""`vez check`: every interleaving of an algorithm, and the shortest run to what goes wrong."""
+"""`vez check`: every interleaving of an algorithm, and the shortest run to a violation.
+
+An option is declared here and becomes part of the search in `check_search.py`. For models without it,
+`parameters/ineffective_options.py` refuses it.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +10,12 @@ from typing import Any
 
 import click
 
-from vez.cli.given import OutputFile, all_given, renamed
-from vez.cli.names import complete_checkable
-from vez.cli.numbers import Number
-from vez.cli.options import ASSIGNMENT, CUT, EDGES, ELECT, IDS, PARTITION, WANT
-from vez.cli.output import SUFFIXES
-from vez.cli.programs import print_programs, programs
+from vez.cli.parameters.completion import complete_checkable
+from vez.cli.parameters.forms import ASSIGNMENT, CUT, EDGES, ELECT, IDS, PARTITION, WANT
+from vez.cli.parameters.numbers import Number
+from vez.cli.parameters.option_checks import OutputFile, all_given, renamed
+from vez.cli.parameters.thread_programs import print_programs, programs
+from vez.cli.printing.output import SUFFIXES
 from vez.core.assumptions import Assumption
 from vez.core.topology import TOPOLOGIES
 
@@ -200,7 +204,7 @@ def check_command(**options: Any) -> int:
         print_programs(programs(), "vez check threads:PROGRAM", as_json=options["as_json"])
         return 0
     if options["algorithm"] == "recipe:":
-        from vez.cli.recipes import print_recipes
+        from vez.cli.check_recipes import print_recipes
 
         print_recipes(as_json=options["as_json"])
         return 0
@@ -216,7 +220,7 @@ def check_command(**options: Any) -> int:
             return 0
         options = as_asked(options, all_given())
     if options["algorithm"].startswith("recipe:"):
-        from vez.cli.recipes import as_found
+        from vez.cli.check_recipes import as_found
 
         options = as_found(options, all_given())
     from vez.cli.check_search import check_algorithm  # here, so that --help needs no NumPy

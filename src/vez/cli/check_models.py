@@ -1,4 +1,4 @@
-"""`vez check table:…`: the turn table as processes. Each configuration has a question, which options change."""
+"""`vez check table:…`: the turn table as processes. Each configuration has defaults, which options change."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 
 from rich.markup import escape
 
-from vez.cli.output import console, print_json
-from vez.cli.tables import Column, print_table
-from vez.models import CONFIGURATIONS, find_model
+from vez.cli.printing.output import console, print_json
+from vez.cli.printing.tables import Column, print_table
+from vez.locks.models import CONFIGURATIONS, find_model
 
 _COUNTS = ("requests", "crashes", "withdrawals")
 
 
 def print_models(*, as_json: bool) -> None:
-    """Print the configurations, what each of them is, and what it is asked."""
+    """Print the configurations, with the description and the default options of each."""
     asked = {
         name: {count: getattr(model.question, count) for count in _COUNTS}
         for name, model in sorted(CONFIGURATIONS.items())
@@ -34,8 +34,8 @@ def print_models(*, as_json: bool) -> None:
 
 
 def as_asked(options: Mapping[str, Any], given: Collection[str]) -> dict[str, Any]:
-    """The options of a configuration: what was not given is what it asks. Only clients crash, and only what it promises
-    is judged."""
+    """The options of a configuration: its defaults, unless the user gave an option. Only clients crash, and only the
+    promised properties are judged."""
     model = find_model(options["algorithm"])
     asked = {**options}
     for count in _COUNTS:

@@ -1,4 +1,4 @@
-"""The search of `vez check`: the question from the options, and what was found as text, files and JSON."""
+"""The search of `vez check`: the question from the options, and the result as text, files and JSON."""
 
 from __future__ import annotations
 
@@ -7,26 +7,34 @@ from typing import Any
 
 from rich.markup import escape
 
-from vez.check import Budget, Configuration, Counterexample, Limits, Progress, Report, check
-from vez.check.checker import BUG, properties_of
-from vez.check.liveness.lassos import LIVENESS
-from vez.check.model.configuration import BUDGETS, FOREVER, default_requests
-from vez.check.search import INTERRUPTED
+from vez.catalogue.load import load_algorithm
 from vez.cli.app import settle
-from vez.cli.effect import refuse_for_check, refuse_two_outputs
-from vez.cli.language import in_words, language
-from vez.cli.output import console, counted, diagram_format, print_diagram, print_json, print_verdicts, write_file
-from vez.cli.progress import Line
+from vez.cli.parameters.ineffective_options import refuse_for_check, refuse_two_outputs
+from vez.cli.printing.language import in_words, language
+from vez.cli.printing.output import (
+    console,
+    counted,
+    diagram_format,
+    print_diagram,
+    print_json,
+    print_verdicts,
+    write_file,
+)
+from vez.cli.printing.progress import Line
 from vez.core.process import Process, name_of
 from vez.errors import Misuse
-from vez.sim.scenario import Network, Scenario, beside, dumps
-from vez.study.load import load_algorithm
+from vez.judge.words import Sentence, property_name, said
 from vez.study.report import report as report_run
-from vez.words import Sentence, property_name, said
+from vez.worlds.check import Budget, Configuration, Counterexample, Limits, Progress, Report, check
+from vez.worlds.check.checker import BUG, properties_of
+from vez.worlds.check.liveness.lassos import LIVENESS
+from vez.worlds.check.model.configuration import BUDGETS, FOREVER, default_requests
+from vez.worlds.check.search import INTERRUPTED
+from vez.worlds.sim.scenario import Network, Scenario, beside, dumps
 
 
 def check_algorithm(options: dict[str, Any]) -> int:
-    """Search, report, and give the exit code."""
+    """Search and report. Returns the exit code."""
     refuse_two_outputs(options, diagram_format(options["diagram"], options["output"]))  # before the search
     configuration = _configuration(options)
     limits = Limits(options["max_states"], options["max_memory"])
@@ -52,8 +60,8 @@ def check_algorithm(options: dict[str, Any]) -> int:
 
 
 def _settled(found: Report) -> int:
-    """Broken counts where it was promised; undecided always, since the search was to decide it. What a reduction kept
-    from being judged counts as undecided where it was promised."""
+    """The exit code. A broken property counts if it was promised. An undecided one always counts, because the search
+    was meant to decide it. A promised property that a reduction prevented from being judged counts as undecided."""
     promises = any(verdict.promised for verdict in found.verdicts if verdict.name in found.broken)
     return settle(
         broken=promises or bool(found.bugs),
@@ -105,7 +113,7 @@ def _configuration(options: dict[str, Any]) -> Configuration:
 
 
 def _requests(options: dict[str, Any], algorithm: type[Process], *, faults: bool) -> int:
-    """How often each process asks."""
+    """The number of requests of each process."""
     requests = options["requests"]
     if requests is None:
         reduced = options["reduce"] or options["symmetry"]
@@ -118,7 +126,7 @@ def _requests(options: dict[str, Any], algorithm: type[Process], *, faults: bool
 
 
 def _refuse_times(options: dict[str, Any]) -> None:
-    """The checker tries every moment and every length of a stay."""
+    """Refuse options with times, because the checker tries every moment and every length of a stay."""
     for partition in (*options["partition"], *options["cut"]):
         if partition.at_ms or partition.until_ms is not None:
             raise Misuse("the checker cuts and heals at every time, so a time has no effect", hint="leave @MS..MS out")
@@ -140,7 +148,8 @@ def _progress(now: Progress) -> str:
 
 
 def _shown(found: Report) -> tuple[str, Counterexample] | None:
-    """The counterexample to draw: a promised property's, that of a bug, another's; then the first in the table."""
+    """The counterexample to draw: first that of a promised property, then that of a bug, then any other; among equals
+    the first in the table."""
     names = [verdict.name for verdict in found.verdicts if verdict.promised]
     for name in (*names, BUG, *(verdict.name for verdict in found.verdicts)):
         if name in found.counterexamples:
@@ -219,7 +228,8 @@ def _print(
 
 
 def _which(run: Counterexample, options: dict[str, Any]) -> Sentence:
-    """Breadth first finds the shortest; among fewer interleavings it need not be there, and of loops one is enough."""
+    """The words that say whether the run is the shortest. A breadth-first search finds the shortest run. With a
+    reduction the shortest run may be missing, and for loops any run is enough."""
     if options["reduce"] or run.path.loop is not None:
         return said("a_run")
     timed = any(step.kind == "advance" for step in run.path.steps)
@@ -260,7 +270,7 @@ def _print_run(name: str, run: Counterexample, which: Sentence) -> None:
 
 
 def _goes_on(run: Counterexample, number: int) -> bool:
-    """True if the next step is another tick, and nothing is written between the two."""
+    """True if the next step is another tick, and nothing is printed between the two."""
     steps, following = run.path.steps, number + 1
     last = following == len(steps) or following in (run.path.loop, run.path.no_return)
     return not last and steps[following].kind == "advance"

@@ -11,29 +11,29 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from vez.check.search import INTERRUPTED
-from vez.check.threads.interleavings import Found, explore
-from vez.check.threads.machine import Turn
 from vez.cli.app import settle
-from vez.cli.effect import refuse_two_outputs
-from vez.cli.given import option
-from vez.cli.language import in_words, language
-from vez.cli.output import PIPE_WIDTH, SUFFIXES, console, counted, print_json, write_file
-from vez.cli.programs import load_program
-from vez.cli.progress import Line
+from vez.cli.parameters.ineffective_options import refuse_two_outputs
+from vez.cli.parameters.option_checks import option
+from vez.cli.parameters.thread_programs import load_program
+from vez.cli.printing.language import in_words, language
+from vez.cli.printing.output import PIPE_WIDTH, SUFFIXES, console, counted, print_json, write_file
+from vez.cli.printing.progress import Line
 from vez.errors import Misuse
+from vez.judge.words import property_name
+from vez.judge.words.threads import threads_words
 from vez.threads import Program
 from vez.threads.deadlock import wait_for_lines
-from vez.words import property_name
-from vez.words.threads import threads_words
+from vez.worlds.check.search import INTERRUPTED
+from vez.worlds.check.threads.interleavings import Found, explore
+from vez.worlds.check.threads.machine import Turn
 
 MOST_STATES = 5_000_000
-"""Each is a few Python objects; this many fill the memory of a small machine."""
+"""Largest number of states. Each is a few Python objects; this many fill the memory of a small machine."""
 ALLOWED = {"algorithm", "parameters", "max_states", "max_memory", "diagram", "output", "as_json"}
 
 
 def check_threads(options: dict[str, Any], given: set[str]) -> int:
-    """Explore, print, and say by the exit code whether something is broken. `given`: the options that were."""
+    """Explore and print. Returns the exit code. `given` are the options that the user typed."""
     if given - ALLOWED:
         names = ", ".join(option(name) for name in sorted(given - ALLOWED))
         raise Misuse(f"{names}: not for programs of threads", hint="settings of the program: --set rounds=2")
@@ -61,14 +61,14 @@ def check_threads(options: dict[str, Any], given: set[str]) -> int:
 
 
 def _refuse_measured(name: str) -> None:
-    from vez.cli.threads_measured import EXHIBITS  # here, because it loads all that runs real threads
+    from vez.cli.threads_measured import EXHIBITS  # here, because it loads everything that runs real threads
 
     if name in EXHIBITS:
         raise Misuse(f"{name} is measured, not explored: it has no interleavings", hint=f"run it: vez threads {name}")
 
 
 def _picture_kind(options: dict[str, Any]) -> str:
-    """How the interleaving is drawn; threads have no messages, so not every picture can show them."""
+    """The kind of picture of the interleaving. Threads have no messages, so not every kind can show them."""
     kind = options["diagram"] or (SUFFIXES.get(options["output"].suffix.lower(), "") if options["output"] else "")
     if kind in _PICTURES or not (kind or options["output"]):
         return str(kind)
@@ -110,7 +110,7 @@ def _heading(kind: str, steps: int, loop: int | None) -> str:
 
 
 def _name(kind: str) -> str:
-    """What is judged, as people read it."""
+    """The name of a judged property, for people."""
     return in_words(kind, {"claim": "afirmação", "invariant": "invariante"}.get(kind, property_name(kind, "pt")))
 
 
@@ -135,7 +135,7 @@ def _print_verdicts(out: Console, program: Program, found: Found) -> None:
 
 
 def text_picture(program: Program, found: Found) -> str:
-    """The interleaving, and who waits for whom, as text."""
+    """The interleaving, and the waits among threads, as text."""
     file = StringIO()
     out = Console(file=file, width=PIPE_WIDTH, highlight=False)
     kind = drawn(found)
@@ -147,7 +147,7 @@ def text_picture(program: Program, found: Found) -> str:
 
 
 def drawn(found: Found) -> str:
-    """What is drawn, where more is broken: a deadlock first."""
+    """The violation that is drawn if several were found: a deadlock first."""
     return "deadlock_freedom" if "deadlock_freedom" in found.broken else next(iter(found.broken))
 
 

@@ -17,31 +17,45 @@ from rich.console import Console
 from rich.live import Live
 
 from vez import draw
+from vez.catalogue.load import load_algorithm
 from vez.cli.app import settle
 from vez.cli.cluster_ending import Ending
 from vez.cli.cluster_keys import Keys, keyboard
-from vez.cli.cluster_view import ClusterView
-from vez.cli.effect import refuse_for_sim, refuse_two_outputs
-from vez.cli.given import OutputFile
-from vez.cli.names import complete_algorithm
-from vez.cli.numbers import Number
-from vez.cli.options import ASSIGNMENT, CRASH, CUT, DELAY, DRIFT, EDGES, ELECT, IDS, PARTITION, PAUSE, SUSPECT, WANT
-from vez.cli.output import diagram_format, print_diagram, print_json, print_report, write_file
+from vez.cli.cluster_live_table import ClusterView
+from vez.cli.parameters.completion import complete_algorithm
+from vez.cli.parameters.forms import (
+    ASSIGNMENT,
+    CRASH,
+    CUT,
+    DELAY,
+    DRIFT,
+    EDGES,
+    ELECT,
+    IDS,
+    PARTITION,
+    PAUSE,
+    SUSPECT,
+    WANT,
+)
+from vez.cli.parameters.ineffective_options import refuse_for_sim, refuse_two_outputs
+from vez.cli.parameters.numbers import Number
+from vez.cli.parameters.option_checks import OutputFile
+from vez.cli.printing.output import diagram_format, print_diagram, print_json, print_report, write_file
 from vez.cli.sim_scenario import build_scenario
-from vez.cluster.cluster import Cluster
 from vez.core.topology import TOPOLOGIES
 from vez.core.trace import Trace
 from vez.errors import EngineUnavailable, Misuse, WorkerDied
-from vez.node.sockets import private_directory
-from vez.sim.scenario import DEFAULT_DELAY, DETECTORS, Scenario
-from vez.sim.setup import Setup
-from vez.sim.simulation import with_drawn_faults
-from vez.study.load import load_algorithm
 from vez.study.report import Report, report, unmet_expectations
+from vez.worlds.node.cluster.cluster import Cluster
+from vez.worlds.node.sockets import private_directory
+from vez.worlds.sim.scenario import DEFAULT_DELAY, DETECTORS, Scenario
+from vez.worlds.sim.setup import Setup
+from vez.worlds.sim.simulation import with_drawn_faults
 
 _NOT_HERE = dict.fromkeys(("until", "runs"))
 MOST_NODES = 500
-"""Each is a process of 30 MB and knows all others: 500 need 15 GB. A slip of the finger must not stop the machine."""
+"""Largest number of nodes. Each is a process of 30 MB and knows all others: 500 need 15 GB. A typing error must not
+stop the machine."""
 
 
 @click.command(short_help="Run an algorithm as real processes.")
@@ -152,7 +166,7 @@ def _setup(options: dict[str, Any]) -> Setup:
     scenario = build_scenario({**options, **_NOT_HERE})
     algorithm = load_algorithm(scenario.algorithm)
     refuse_for_sim({**options, **_NOT_HERE}, scenario, algorithm)
-    if options["scenario"] and scenario.network.delay is None:  # its times were chosen for that
+    if options["scenario"] and scenario.network.delay is None:  # its times were chosen for the default delay
         scenario = scenario.but(network=msgspec.structs.replace(scenario.network, delay=DEFAULT_DELAY))
     if not options["scenario"] and not options["detector"]:
         scenario = scenario.but(detector=msgspec.structs.replace(scenario.detector, kind="heartbeat"))
@@ -163,7 +177,7 @@ def _setup(options: dict[str, Any]) -> Setup:
 
 
 def _run(setup: Setup, options: dict[str, Any]) -> tuple[Trace, Cluster]:
-    """Run the cluster in a temporary folder or in the one that is kept, with a view where somebody sees it."""
+    """Run the cluster in a temporary folder or in the one that is kept, with a live table on a terminal."""
     console = Console(stderr=True)
     view, watched, ending = ClusterView(), list[Keys](), Ending()
     kept: Path | None = options["keep"]
@@ -196,7 +210,7 @@ def _run(setup: Setup, options: dict[str, Any]) -> tuple[Trace, Cluster]:
 
 
 def _seconds(setup: Setup, options: dict[str, Any]) -> float:
-    """How long the run may take: as the option says, and as the scenario does, if it does."""
+    """Longest time of the run in seconds, by the option and by the scenario."""
     until_ms, seconds = setup.scenario.until_ms, float(options["seconds"])
     if until_ms == Scenario(algorithm="").until_ms:
         return seconds

@@ -1,4 +1,4 @@
-"""Signals that end `vez cluster`: its nodes are gone before it is."""
+"""Signals that end `vez cluster`. It ends after its nodes."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from vez.cli.app import Terminated
-from vez.cluster.cluster import Cluster
+from vez.worlds.node.cluster.cluster import Cluster
 
 
 class Ending:
-    """What signals do to a run. They cancel it, so that it can wait for its nodes; to raise would leave them behind."""
+    """The effect of signals on a run. They cancel it, so that it can wait for its nodes; an exception would leave them
+    behind."""
 
     def __init__(self) -> None:
         self._came = 0
@@ -20,7 +21,8 @@ class Ending:
 
     @contextmanager
     def judged_or_cancelled(self, running: Cluster) -> Iterator[None]:
-        """The first Ctrl-C after the nodes began ends the run, which is judged; all else cancels it."""
+        """Handle signals during the body. The first Ctrl-C after the start of the nodes ends the run, which is judged;
+        every other signal cancels it."""
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
 
         def end(number: int) -> None:
@@ -43,5 +45,5 @@ class Ending:
                 signal.signal(number, before[number])
 
     def cause(self) -> BaseException:
-        """What ended a run that was cancelled."""
+        """The exception for the signal that cancelled a run."""
         return Terminated() if self._came in (signal.SIGTERM, signal.SIGHUP) else KeyboardInterrupt()

@@ -1,4 +1,4 @@
-"""The keys of `vez cluster --interactive`: what a person does to the nodes while they run."""
+"""The keys of `vez cluster --interactive`, with which a person controls the nodes while they run."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from vez.cluster.cluster import Cluster
 from vez.errors import Misuse
+from vez.worlds.node.cluster.cluster import Cluster
 
 HELP = (
     "1-9, tab: choose a node\n"
@@ -18,15 +18,15 @@ HELP = (
     "x: cut  s: slow  h: heal the channel  q: end"
 )
 _ASKS = {"mutex": "w: want  ", "election": "e: elect  "}
-"""What the application can ask for, by the role of the algorithm."""
+"""The keys for requests of the application, by the role of the algorithm."""
 DIGITS = "0123456789"
-"""Not `isdigit`, which knows others that `int` refuses."""
+"""The digits. `isdigit` is not used, because it accepts characters that `int` refuses."""
 SLOW_MS = 5.0
 """Delay of a slow channel, in ms of the algorithm: some message times."""
 
 
 class Keys:
-    """The node that is chosen, the one before it, and what keys do to them."""
+    """The chosen node, the node chosen before it, and the effects of keys on them."""
 
     def __init__(self, running: Cluster) -> None:
         self._running = running
@@ -34,17 +34,17 @@ class Keys:
         asks = _ASKS.get(running.setup.algorithm.role, "")
         self._asks = asks[:1]
         self.help = HELP.format(asks)
-        """What keys there are."""
+        """The help for the keys."""
         self.chosen = self._ids[0]
         self.before = self._ids[-1]
 
     @property
     def words(self) -> str:
-        """Which node and which channel the keys are about."""
+        """The node and the channel to which the keys apply, in words."""
         return f"node {self.chosen}, channel {self.before}→{self.chosen}"
 
     def press(self, key: str) -> None:
-        """Do what a key says. Unknown keys do nothing, and no key does before the nodes have begun."""
+        """Execute a key. Unknown keys have no effect, and no key has one before the start of the nodes."""
         running, node = self._running, self.chosen
         if not running.has_begun:
             return

@@ -1,4 +1,4 @@
-"""`vez compare`: what every algorithm of a kind costs and tolerates, measured beside its formula."""
+"""`vez compare`: the costs and the tolerance of every algorithm of a kind, measured beside its formula."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from rich.console import Console
 from rich.markup import escape
 
 from vez.cli.app import settle
-from vez.cli.charts import json_option, save, show
-from vez.cli.given import OutputFile, not_together
-from vez.cli.output import console, json_text, print_json, write_file
-from vez.cli.progress import progress
-from vez.cli.table_files import markdown_table, write_table
-from vez.cli.tables import Column, print_table
+from vez.cli.parameters.option_checks import OutputFile, not_together
+from vez.cli.printing.charts import json_option, save, show
+from vez.cli.printing.output import console, json_text, print_json, write_file
+from vez.cli.printing.progress import progress
+from vez.cli.printing.table_files import markdown_table, write_table
+from vez.cli.printing.tables import Column, print_table
 from vez.draw.chart import Axis, Chart, Series
 from vez.errors import Misuse, UnknownName
 from vez.study.compare import election as compare_election

@@ -10,22 +10,23 @@ import click
 import msgspec
 from rich.console import Console
 
-from vez.cli.charts import json_option, save
-from vez.cli.given import OutputFile, deprecated, not_together
-from vez.cli.numbers import Number
-from vez.cli.options import DELAY
-from vez.cli.output import console, print_json
-from vez.cli.progress import progress
-from vez.cli.table_files import markdown_table, write_table
-from vez.cli.tables import Column, print_table
-from vez.detectors import Settings
+from vez.cli.parameters.forms import DELAY
+from vez.cli.parameters.numbers import Number
+from vez.cli.parameters.option_checks import OutputFile, deprecated, not_together
+from vez.cli.printing.charts import json_option, save
+from vez.cli.printing.output import console, print_json
+from vez.cli.printing.progress import progress
+from vez.cli.printing.table_files import markdown_table, write_table
+from vez.cli.printing.tables import Column, print_table
+from vez.core.detectors import Settings
 from vez.study.detection.chart import chart
 from vez.study.detection.curves import count, curves
 from vez.study.detection.quality import CONDITIONS, Condition, Quality, assess, candidates
 
 CURVE_BEATS = 4000
 CURVE_TRIALS = 40
-"""A point of a curve is looked at less closely than a row of the table: there are hundreds of them."""
+"""Number of trials for a point of a curve. It is lower than for a row of the table, because there are hundreds of
+points."""
 CHARTS = (".svg", ".txt")
 """Suffixes of the chart; the table goes into the other formats."""
 TITLES = ("detection ms", "slowest", "mistakes", "per second", "lasting ms", "query accuracy")

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from vez.cli.names import complete
+from vez.cli.parameters.completion import complete
 from vez.errors import MissingFile, UnknownName
 
 
 def folder() -> Path:
-    """The pages: inside an installed package, or beside `src/` in a clone."""
+    """The folder of the pages: inside an installed package, or beside `src/` in a clone."""
     package = Path(__file__).parents[1]
     found = [path for path in (package / "_docs", package.parents[1] / "docs") if path.is_dir()]
     if not found:
@@ -20,7 +20,8 @@ def folder() -> Path:
 
 
 def pages() -> dict[str, Path]:
-    """Every page by the name of its file; the second of a name has its folder before it, and decisions come last."""
+    """Every page by the name of its file. If two files have the same name, the second has its folder before it.
+    Decisions come last."""
     found: dict[str, Path] = {}
     for path in sorted(folder().rglob("*.md"), key=lambda path: ("decisions" in path.parts, len(path.parts), path)):
         name = path.stem if path.stem not in found else f"{path.parent.name}/{path.stem}"

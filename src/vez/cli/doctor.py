@@ -1,4 +1,4 @@
-"""`vez doctor`: look at a real engine, measure it, and say what the contract gives there and what not."""
+"""`vez doctor`: examines a real engine, measures it, and prints which guarantees of the contract hold there."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import click
 import msgspec
 from rich.markup import escape
 
-from vez.cli.output import console, print_json
-from vez.cli.tables import Column, print_table
-from vez.engines import provider
-from vez.engines.base import Traits
-from vez.engines.promises import Finding, rows
-from vez.engines.urls import which_url, without_password
+from vez.cli.printing.output import console, print_json
+from vez.cli.printing.tables import Column, print_table
 from vez.errors import LockTimeout, Misuse
-from vez.turns.client import Client, connect
+from vez.locks.engines import provider
+from vez.locks.engines.base import Traits
+from vez.locks.engines.promises import Finding, rows
+from vez.locks.engines.urls import which_url, without_password
+from vez.locks.turns.client import Client, connect
 
 MOST_SECONDS = 10.0
-"""Longest time for measuring: a doctor who takes longer is a load test."""
+"""Longest time for measuring, in seconds: anything longer would be a load test."""
 STYLES = {"fine": "green", "note": "yellow", "problem": "bold red"}
 
 
@@ -77,14 +77,15 @@ def _measure(client: Client, pairs: int) -> Finding:
             taken.append((time.monotonic() - begin) * 1000)
     except LockTimeout as error:
         return _not_granted(what, len(taken), error, traits)
-    client.prune(name)  # it leaves nothing behind
+    client.prune(name)  # removes the name that was used
     taken.sort()
     middle, slowest = taken[len(taken) // 2], taken[-1]
     return Finding(what, f"median {middle:.2f} ms, slowest {slowest:.2f} ms, of {len(taken)} pairs")
 
 
 def _not_granted(what: str, after: int, error: LockTimeout, traits: Traits) -> Finding:
-    """Nobody else asks for the name, so that is a problem, unless an algorithm chooses among those who do not ask."""
+    """The finding for a request that was not granted. Nobody else asks for the name, so this is a problem, unless the
+    algorithm also elects members that did not ask."""
     found = f"not measured: after {after} pairs {error.message}" if after else f"not measured: {error.message}"
     if traits.locks or traits.order is not None:
         return Finding(what, found, error.hint, "problem")

@@ -9,9 +9,9 @@ from contextlib import suppress
 import click
 
 from vez import aio
-from vez.cli.engine import engine_url
-from vez.cli.numbers import Number
-from vez.cli.waiting import Teller
+from vez.cli.parameters.engine_url import engine_url
+from vez.cli.parameters.numbers import Number
+from vez.cli.printing.waiting import Teller
 from vez.errors import OwnershipLost
 
 
@@ -51,7 +51,7 @@ def elect(
                 say("resigned", leadership.term, f"resigned from {name}")
                 return 0
             finally:
-                with suppress(OwnershipLost):  # told below
+                with suppress(OwnershipLost):  # reported below
                     await leadership.release()
             say("deposed", leadership.term, f"deposed from {name}")
             return 76

@@ -1,7 +1,7 @@
-"""Output in every encoding: what a terminal cannot show is printed in ASCII.
+"""Output in every encoding: characters that a terminal cannot show are printed in ASCII.
 
-Python prints UTF-8 even under `LANG=C`; under a locale such as latin-1, or with `PYTHONIOENCODING=ascii`, an arrow or
-a line would end the program with UnicodeEncodeError. Each character is replaced instead. Characters of pictures are
+Python prints UTF-8 even under `LANG=C`; under a locale such as latin-1, or with `PYTHONIOENCODING=ascii`, an arrow or a
+line would end the program with UnicodeEncodeError. Each character is replaced instead. Characters of pictures are
 replaced by one character each, so that columns stay in line.
 """
 
@@ -10,7 +10,6 @@ from __future__ import annotations
 import codecs
 import io
 import sys
-import unicodedata
 
 ERRORS, CODEC = "vez-ascii", "vez_ascii"
 ASCII = str.maketrans({
@@ -27,13 +26,15 @@ ASCII = str.maketrans({
 
 def ascii_form(text: str) -> str:
     """The text in ASCII: known replacements, letters without their accents, `?` for the rest."""
+    import unicodedata  # here: few need it, and its tables take a moment to load
+
     plain = unicodedata.normalize("NFKD", text.translate(ASCII))
     kept = "".join(character for character in plain if not unicodedata.combining(character))
     return kept.translate(ASCII).encode("ascii", "replace").decode()
 
 
 def _replace(error: UnicodeError) -> tuple[str | bytes, int]:
-    """Handler of what cannot be encoded; bytes of file names that were never text are printed as they were."""
+    """Handler for characters that cannot be encoded. Bytes of file names that are not text are printed unchanged."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     part = error.object[error.start : error.end]
@@ -43,7 +44,7 @@ def _replace(error: UnicodeError) -> tuple[str | bytes, int]:
 
 
 def _codec(name: str) -> codecs.CodecInfo | None:
-    """ASCII by another name: `click.echo` prints UTF-8, whatever was asked for, where the encoding is called ASCII."""
+    """ASCII under another name, because `click.echo` always prints UTF-8 if the encoding is called ASCII."""
     if name != CODEC:
         return None
     plain = codecs.lookup("ascii")
@@ -58,7 +59,7 @@ codecs.register(_codec)
 
 
 def print_in_any_encoding() -> None:
-    """Make standard output and standard error take every character."""
+    """Make standard output and standard error accept every character."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             named_ascii = codecs.lookup(stream.encoding).name == "ascii"

@@ -1,4 +1,4 @@
-"""`vez engines`: where turns can be kept, what each engine gives, and what is missing to use it."""
+"""`vez engines`: the engines, their traits, and the packages that are missing to use them."""
 
 from __future__ import annotations
 
@@ -6,18 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 import click
-import msgspec
 from rich.markup import escape
 
 from vez import plugins
-from vez.cli.given import only_with
-from vez.cli.names import complete, complete_algorithm
-from vez.cli.output import console, print_json
-from vez.cli.tables import Column, print_table
-from vez.engines import ENGINES, provider, schemes
-from vez.engines.base import Traits
-from vez.engines.promises import freed, missing, rows
+from vez.cli.parameters.completion import complete, complete_algorithm
+from vez.cli.parameters.option_checks import only_with
+from vez.cli.printing.output import console, print_json
+from vez.cli.printing.tables import Column, print_table
 from vez.errors import BrokenPlugin, Misuse
+from vez.locks.engines import ENGINES, provider, schemes
+from vez.locks.engines.base import Traits
+from vez.locks.engines.promises import freed, missing, rows
 
 
 @click.command(short_help="List the engines.")
@@ -63,14 +62,14 @@ def _describe(scheme: str, algorithm: str | None) -> dict[str, Any]:
         "package": package,
         "needs": found.NEEDS,
         "missing": missing(found.NEEDS),
-        "traits": msgspec.to_builtins(traits),
+        "traits": traits._asdict(),
         "gives": told,
         "free": freed(traits),
     }
 
 
 def _traits_by(scheme: str, algorithm: str) -> Traits:
-    """The traits of an engine that works by an algorithm."""
+    """The traits of an engine with this algorithm."""
     by: Callable[[str], Traits] | None = getattr(provider(scheme), "traits_by", None)
     if by is None:
         raise Misuse(f"{scheme}: does not work by an algorithm that can be chosen", hint="leave --algorithm out")

@@ -9,20 +9,20 @@ from typing import Any
 
 import click
 
-from vez.cli.names import complete_algorithm
-from vez.cli.numbers import Number
-from vez.cli.options import ASSIGNMENT, EDGES
+from vez.catalogue.load import load_algorithm
+from vez.cli.parameters.completion import complete_algorithm
+from vez.cli.parameters.forms import ASSIGNMENT, EDGES
+from vez.cli.parameters.numbers import Number
+from vez.core.detectors import MONITORS, Settings
 from vez.core.topology import TOPOLOGIES
-from vez.detectors import MONITORS, Settings
 from vez.errors import CannotWrite, Misuse
-from vez.node.conditions import Conditions
-from vez.node.control import json_line
-from vez.node.group import Group, listed_group, load_group
-from vez.node.node import Plan, run_node
-from vez.node.output import Output
-from vez.sim.scenario import Scenario, load
-from vez.sim.setup import Setup
-from vez.study.load import load_algorithm
+from vez.worlds.node.conditions import Conditions
+from vez.worlds.node.control import json_line
+from vez.worlds.node.group import Group, listed_group, load_group
+from vez.worlds.node.node import Plan, run_node
+from vez.worlds.node.output import Output
+from vez.worlds.sim.scenario import Scenario, load
+from vez.worlds.sim.setup import Setup
 
 STANDARD_OUTPUT = 1
 
@@ -110,8 +110,8 @@ def node(me: int, group: str, algorithm: str, **options: Any) -> None:
     if options["standby"]:
         load_algorithm(algorithm)
         output.line(json_line({"event": "standby", "node": me}))
-        line = sys.stdin.buffer.readline()  # as commands are read: a text stream would read ahead
-        if not line:  # whoever started it is gone
+        line = sys.stdin.buffer.readline()  # in the same way as commands: a text stream would read ahead
+        if not line:  # the process that started this node is gone
             return
         options["amnesia"] = b"--amnesia" in line
     try:
@@ -131,7 +131,7 @@ def read_group(text: str, name: str | None, key_file: Path | None) -> Group:
 
 
 def runtime_directory() -> Path:
-    """Where the Unix sockets of this user's groups are."""
+    """The directory of the Unix sockets of this user's groups."""
     given = os.environ.get("XDG_RUNTIME_DIR")
     user = os.getuid() if hasattr(os, "getuid") else 0
     if given:
@@ -150,7 +150,7 @@ def _make(folder: Path) -> None:
 
 
 def make_plan(members: Group, me: int, name: str, options: dict[str, Any]) -> Plan:
-    """Check the options as a scenario is checked, and say how the node is started."""
+    """Check the options as a scenario is checked, and return the plan with which the node is started."""
     if me not in members.addresses:
         raise Misuse(f"--id {me} is not in the group", hint=f"nodes: {', '.join(map(str, members.ids))}")
     if options["amnesia"] and options["state"] is None:
@@ -184,7 +184,7 @@ def make_plan(members: Group, me: int, name: str, options: dict[str, Any]) -> Pl
 
 
 def _scenario(members: Group, name: str, options: dict[str, Any]) -> Scenario:
-    """What the options and the scenario file say about the algorithm and the world."""
+    """The scenario of the options and the scenario file."""
     given = Scenario(algorithm=name) if options["scenario"] is None else load(options["scenario"])
     if given.algorithm != name and not name.partition(":")[0].endswith(".py"):
         raise Misuse(f"the scenario is about {given.algorithm}, not {name}", hint="give its --algorithm")
@@ -199,7 +199,7 @@ def _scenario(members: Group, name: str, options: dict[str, Any]) -> Scenario:
 
 
 def _conditions(setup: Setup, me: int, options: dict[str, Any]) -> Conditions:
-    from vez.cluster.scripted import Earlier, Scripted
+    from vez.worlds.node.cluster.scripted import Earlier, Scripted
 
     earlier = Earlier(options["trace"], me) if options["state"] else Earlier()
     return Scripted(setup, me, options["time_scale"], earlier)

@@ -7,10 +7,10 @@ import sys
 import click
 import msgspec
 
-from vez.cli.engine import engine_url
-from vez.cli.given import not_together
-from vez.cli.numbers import Number
-from vez.turns.client import connect
+from vez.cli.parameters.engine_url import engine_url
+from vez.cli.parameters.numbers import Number
+from vez.cli.parameters.option_checks import not_together
+from vez.locks.turns.client import connect
 
 
 @click.command(short_help="Print each new leader of an election.")

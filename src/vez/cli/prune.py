@@ -1,4 +1,4 @@
-"""`vez prune`: remove what is kept of names that nobody uses."""
+"""`vez prune`: removes the stored data of names that nobody uses."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import get_args
 import click
 import msgspec
 
-from vez.cli.engine import engine_url
-from vez.engines.base import Kind
-from vez.engines.urls import without_password
+from vez.cli.parameters.engine_url import engine_url
 from vez.errors import CorruptState, VezError
-from vez.turns.client import Client, connect
+from vez.locks.engines.base import Kind
+from vez.locks.engines.urls import without_password
+from vez.locks.turns.client import Client, connect
 
 
 @click.command(short_help="Remove what is kept of names that nobody uses.")
@@ -41,11 +41,11 @@ def prune(prefix: str, url: str | None, as_json: bool) -> int:
 
 
 def _damage(client: Client, kind: Kind, name: str) -> str:
-    """What is wrong with the file of a name, which was therefore left; empty if nothing is."""
+    """The damage of a name's file, because of which it was not removed; empty if there is none."""
     try:
         client.inspect(name, kind)
     except CorruptState as error:
         return str(error)
-    except VezError:  # what cannot be looked at just now is in use, or not a file of a name
+    except VezError:  # a name that cannot be inspected now is in use, or is not the file of a name
         return ""
     return ""

@@ -1,4 +1,4 @@
-"""`vez quorum`: how large a quorum must be when coordinators may forget."""
+"""`vez quorum`: computes how large a quorum must be when coordinators may forget."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Any
 import click
 
 from vez.cli.app import settle
-from vez.cli.charts import json_option, output_option, save, say, show
-from vez.cli.given import only_with
-from vez.cli.output import print_json
-from vez.cli.progress import progress
+from vez.cli.parameters.option_checks import only_with
+from vez.cli.printing.charts import json_option, output_option, save, say, show
+from vez.cli.printing.output import print_json
+from vez.cli.printing.progress import progress
 from vez.draw.chart import Axis, Chart, Mark, Series
 from vez.errors import Misuse
 from vez.study.quorum.chances import QuorumRisk, check_quorum, derivation, over_m, risk, smallest_m
@@ -188,7 +188,7 @@ def _as_json(
 
 
 def _risk_json(found: QuorumRisk) -> dict[str, Any]:
-    """Chances as texts: a JSON number would be rounded to 0 by most who read it."""
+    """Probabilities as texts, because most readers would round such a JSON number to 0."""
     return {
         "n": found.n,
         "m": found.m,

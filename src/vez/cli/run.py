@@ -1,24 +1,26 @@
-"""`vez run`: a command that runs only while its turn lasts."""
+"""`vez run`: a command that runs only while its turn lasts. `RUN`, at the end, declares its options.
+
+`vez.locks.supervise` starts the command, and ends it when the lock is lost.
+"""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
-import click
+from vez.cli.parameters.declared import Declared, Given, Option
+from vez.cli.parameters.engine_url import engine_url
+from vez.cli.printing.waiting import Teller
+from vez.errors import LockTimeout, OwnershipLost
+from vez.locks.engines.base import Kind
+from vez.locks.engines.wording import how_to_look
+from vez.locks.supervise.child import Child, refuse_elsewhere
+from vez.locks.supervise.kept_command import TARDY
+from vez.locks.supervise.nested import refuse_outer, with_mine
 
-from vez import aio
-from vez.cli.engine import engine_url
-from vez.cli.given import not_together, only_with
-from vez.cli.numbers import Number
-from vez.cli.waiting import Teller
-from vez.engines.base import Kind
-from vez.engines.wording import how_to_look
-from vez.errors import LockTimeout, Misuse, OwnershipLost
-from vez.supervise.child import Child, refuse_elsewhere
-from vez.supervise.kept import TARDY
-from vez.supervise.nested import refuse_outer, with_mine
+if TYPE_CHECKING:
+    from vez.locks.turns.client import Client, Grant, Lock
 
 EXIT_BUSY = 75
 _MARGIN = TARDY + 2.0
@@ -27,38 +29,10 @@ killed `TARDY` after that, and the command with it. The rest is for noticing the
 forced release waits no longer than until we have released."""
 
 
-class RunCommand(click.Command):
-    """Options end where COMMAND begins, so that the options of COMMAND reach it."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        marked = ctx.meta["vez.marked"] = "--" in args
-        ctx.allow_interspersed_args = marked  # only then it is clear which words after NAME are ours
-        return super().parse_args(ctx, args)
-
-
-@click.command(cls=RunCommand, short_help="Run a command while holding a lock.")
-@click.argument("name")
-@click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED)
-@click.option("--url", help="The engine.  [default: VEZ_URL, or the files of this machine]")
-@click.option("--wait", "seconds", type=Number(min=0), metavar="S", help="Wait at most S seconds.")
-@click.option("--no-wait", is_flag=True, help="Do not wait: give up if it is not free now.")
-@click.option("--busy-code", type=click.IntRange(0, 255), default=EXIT_BUSY, show_default=True, metavar="N",
-              help="Exit code if the lock was not granted in time.")  # fmt: skip
-@click.option("--shared", is_flag=True, help="Hold it together with other --shared commands.")
-@click.option(
-    "--semaphore", "limit", type=click.IntRange(min=1), metavar="N", help="At most N commands at the same time."
-)
-@click.option("--leader", is_flag=True, help="Run while elected leader; start again if elected again.")
-@click.option("--weight", type=int, default=0, metavar="N", help="With --leader: the heaviest candidate is elected.")
-@click.option("--kill-after", type=Number(0, 3000), default=5.0, show_default=True, metavar="S",
-              help="If the lock is lost: send KILL S seconds after TERM.")  # fmt: skip
-@click.option("--label", help="Name of this process in `vez status`.  [default: the command]")
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing while waiting.")
-@click.option("--json", "as_json", is_flag=True, help="Print events as JSON lines on standard error.")
-def run(
-    name: str, command: tuple[str, ...], url: str | None, seconds: float | None, no_wait: bool, busy_code: int,
-    shared: bool, limit: int | None, leader: bool, weight: int, kill_after: float, label: str | None, quiet: bool,
-    as_json: bool,
+def hold_and_run(
+    given: Given, *, name: str, command: tuple[str, ...], url: str | None, seconds: float | None, no_wait: bool,
+    busy_code: int, shared: bool, limit: int | None, leader: bool, weight: int, kill_after: float, label: str | None,
+    quiet: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Run COMMAND while holding the lock NAME: wait for the lock, run the command, release the lock.
 
@@ -68,21 +42,17 @@ def run(
 
         vez run nightly -- ./backup.sh --full
     """
-    if command[0].startswith("-") and not click.get_current_context().meta["vez.marked"]:
-        raise Misuse(
-            f"{command[0]} stands after NAME, where COMMAND begins", hint=f"vez run {command[0]} … NAME -- COMMAND"
-        )
-    not_together("shared", "limit", "leader")
-    not_together("seconds", "no_wait")
-    not_together("quiet", "as_json")
-    only_with("--leader", leader, "weight")
-    only_with("--wait or --no-wait", no_wait or seconds is not None, "busy_code")
+    given.not_together("shared", "limit", "leader")
+    given.not_together("seconds", "no_wait")
+    given.not_together("quiet", "as_json")
+    given.only_with("--leader", leader, "weight")
+    given.only_with("--wait or --no-wait", no_wait or seconds is not None, "busy_code")
     refuse_elsewhere()
     timeout = 0.0 if no_wait else seconds
     grace = kill_after + _MARGIN
     teller = Teller(name, quiet=quiet, as_json=as_json)
 
-    def made(client: aio.Client) -> aio.Lock:
+    def made(client: Client) -> Lock:
         text = label or command[0].rsplit("/", 1)[-1]
         if leader:
             return client.election(
@@ -93,42 +63,43 @@ def run(
         return client.lock(name, timeout=timeout, shared=shared, label=text, on_wait=teller.waiting, grace=grace)
 
     kind: Kind = "election" if leader else "lock" if limit is None else "semaphore"
+    where = engine_url(url)
+    with Child(command, kill_after) as child:
+        from vez.locks.turns.client import open_client  # here: the keeper is forked before an engine is loaded
 
-    async def inside() -> int:
-        async with aio.connect(engine_url(url)) as client:
-            if not no_wait:
-                await refuse_outer(client.engine, kind, name, limit or 1)
-
-            def held(token: int | None) -> str:
-                return with_mine(client.url, kind, name, token)
-
-            look = how_to_look(name, kind, client.url)
-            return await _run(lambda: made(client), Child(command, kill_after, held), teller, look, again=leader)
-
-    try:
-        return asyncio.run(inside())
-    except LockTimeout as error:
-        teller.busy(error)
-        if busy_code == EXIT_BUSY and not as_json:
-            raise
-        return busy_code
-
-
-async def _run(made: Callable[[], aio.Lock], child: Child, teller: Teller, look: str, *, again: bool) -> int:
-    while True:
-        lock = made()
         try:
-            grant = await _granted(lock, teller)
+            with open_client(where) as client:
+                if not no_wait:
+                    refuse_outer(client.engine, kind, name, limit or 1)
+
+                def run_with(grant: Grant) -> int | None:
+                    return child.run(grant, with_mine(client.url, kind, name, grant.token))
+
+                look = how_to_look(name, kind, client.url)
+                return _run(lambda: made(client), run_with, teller, look, again=leader)
+        except LockTimeout as error:
+            teller.busy(error)
+            if busy_code == EXIT_BUSY and not as_json:
+                raise
+            return busy_code
+
+
+def _run(
+    made: Callable[[], Lock], run_with: Callable[[Grant], int | None], teller: Teller, look: str, *, again: bool
+) -> int:
+    while True:
+        try:
+            grant = _granted(made(), teller)
         except OwnershipLost:  # deposed while we were paused, before we knew that we lead
             if again:
                 continue
             raise
         try:
             teller.granted(grant.token)
-            code = await child.run(grant, lost=grant.wait_lost())
+            code = run_with(grant)
         finally:
             with suppress(OwnershipLost):  # told below
-                await grant.release()
+                grant.release()
         if code is not None:
             teller.ended(code)
             if grant.lost:
@@ -139,7 +110,7 @@ async def _run(made: Callable[[], aio.Lock], child: Child, teller: Teller, look:
             raise _lost(grant, "and the command was ended", look)
 
 
-def _lost(grant: aio.Grant, what: str, look: str) -> OwnershipLost:
+def _lost(grant: Grant, what: str, look: str) -> OwnershipLost:
     told = f"{grant.name!r} (token {grant.token}) was lost, {what}"
     try:
         grant.check()
@@ -148,9 +119,41 @@ def _lost(grant: aio.Grant, what: str, look: str) -> OwnershipLost:
     return OwnershipLost(told, hint=f"see more: {look}", definite=False)
 
 
-async def _granted(lock: aio.Lock, teller: Teller) -> aio.Grant:
-    """The grant without the cancelling of a body: loss is the child's business first."""
+def _granted(lock: Lock, teller: Teller) -> Grant:
     try:
-        return await lock.acquire()
+        return lock.acquire()
     finally:
         teller.waited()
+
+
+RUN = Declared(
+    "run",
+    "Run a command while holding a lock.",
+    hold_and_run,
+    (
+        Option(("--url",), "url", "The engine.  [default: VEZ_URL, or the files of this machine]"),
+        Option(("--wait",), "seconds", "Wait at most S seconds.", "number", least=0, metavar="S"),
+        Option(("--no-wait",), "no_wait", "Do not wait: give up if it is not free now.", "flag"),
+        Option(("--busy-code",), "busy_code", "Exit code if the lock was not granted in time.", "whole", EXIT_BUSY,
+               0, 255, "N", show_default=True),
+        Option(("--shared",), "shared", "Hold it together with other --shared commands.", "flag"),
+        Option(("--semaphore",), "limit", "At most N commands at the same time.", "whole", least=1, metavar="N"),
+        Option(("--leader",), "leader", "Run while elected leader; start again if elected again.", "flag"),
+        Option(("--weight",), "weight", "With --leader: the heaviest candidate is elected.", "whole", 0, metavar="N"),
+        Option(("--kill-after",), "kill_after", "If the lock is lost: send KILL S seconds after TERM.", "number", 5.0,
+               0, 3000, "S", show_default=True),
+        Option(("--label",), "label", "Name of this process in `vez status`.  [default: the command]"),
+        Option(("-q", "--quiet"), "quiet", "Say nothing while waiting.", "flag"),
+        Option(("--json",), "as_json", "Print events as JSON lines on standard error.", "flag"),
+    ),
+    runs=True,
+)  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """`run`, the click command, is made when it is used: most command lines are read without click."""
+    if name != "run":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from vez.cli.parameters.clicked import made
+
+    return made(RUN)

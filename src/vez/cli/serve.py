@@ -10,13 +10,13 @@ from pathlib import Path
 
 import click
 
-from vez.cli.given import only_with, without_effect
-from vez.cli.numbers import Number
+from vez.cli.parameters.numbers import Number
+from vez.cli.parameters.option_checks import only_with, without_effect
 from vez.errors import Misuse
 
 MODELS = ("single", "thread-per-request", "pool", "staged", "loop")
 UNUSED = {"single": ("threads", "queue", "full"), "thread-per-request": ("queue",)}
-"""Options that a model has no use for: one thread has no queue, and a new thread for each request needs none."""
+"""Options that a model does not use: one thread has no queue, and a new thread for each request needs none."""
 
 
 @click.command("serve", short_help="Serve the pages of a folder on loopback.")
@@ -57,9 +57,9 @@ def serve(
     Names that begin with a dot and symbolic links are not served. The request that each connection is at is answered
     before the server ends; exit code 1 says that some had to be cut.
     """
-    from vez.serving import Limits, Settings, make_server  # needs vez[serving]
-    from vez.serving.log import to_stderr
-    from vez.serving.pages import KEPT_BYTES, Pages
+    from vez.servers.serving import Limits, Settings, make_server  # needs vez[serving]
+    from vez.servers.serving.log import to_stderr
+    from vez.servers.serving.pages import KEPT_BYTES, Pages
 
     only_with("--model pool", model == "pool", "most_threads")
     without_effect(f"--model {model}", *UNUSED.get(model, ()))
@@ -85,9 +85,14 @@ def serve(
 
 @contextmanager
 def _told_to_stop() -> Iterator[threading.Event]:
-    """An event that SIGINT and SIGTERM set. Outside they do what they did before."""
+    """An event that SIGINT and SIGTERM set. After the body the old handlers are restored.
+
+    An ignored SIGINT stays ignored, so that a script that starts a server with `&` can be
+    interrupted without ending it."""
     stopped = threading.Event()
-    before = {number: signal.signal(number, lambda *_: stopped.set()) for number in (signal.SIGINT, signal.SIGTERM)}
+    ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    numbers = (signal.SIGTERM,) if ignored else (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, lambda *_: stopped.set()) for number in numbers}
     try:
         yield stopped
     finally:

@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from vez.cli.charts import say, width
-from vez.cli.given import OutputFile, all_given, option
-from vez.cli.numbers import Number
-from vez.cli.output import console, print_json, write_file
-from vez.cli.progress import Line
-from vez.cli.table_files import markdown_table, write_table
-from vez.cli.tables import Column, print_table
+from vez.cli.parameters.numbers import Number
+from vez.cli.parameters.option_checks import OutputFile, all_given, option
+from vez.cli.printing.charts import say, width
+from vez.cli.printing.output import console, print_json, write_file
+from vez.cli.printing.progress import Line
+from vez.cli.printing.table_files import markdown_table, write_table
+from vez.cli.printing.tables import Column, print_table
 from vez.draw.chart import Chart, Panels
 from vez.draw.chart.svg import svg as chart_svg
 from vez.draw.chart.text import text as chart_text
@@ -24,7 +24,7 @@ from vez.draw.report import Section, is_figure, report
 from vez.errors import Misuse, UnknownName
 
 MOST_PICTURES = 5
-"""As many are printed in a terminal; more are read in a page."""
+"""Largest number of pictures that are printed in a terminal; for more, a page is better."""
 
 
 class Names(click.ParamType[tuple[str, ...]]):
@@ -72,7 +72,7 @@ def servers(experiment: str | None, output: Path | None, as_json: bool, **option
       vez servers timeline --models pool,staged
       vez servers lost-updates
     """
-    from vez.study.servers import EXPERIMENTS, Findings, Options, run_experiment  # needs vez[serving]
+    from vez.servers.experiments import EXPERIMENTS, Findings, Options, run_experiment  # needs vez[serving]
 
     if experiment is None:
         _refuse("the list", frozenset())
@@ -104,7 +104,7 @@ def _heeded(names: frozenset[str]) -> str:
 
 
 def _refuse(experiment: str, heeded: frozenset[str]) -> None:
-    """Refuse options that this experiment would not heed."""
+    """Refuse options that this experiment does not use."""
     always = {"experiment", "as_json"} | ({"output"} if heeded else set())
     wrong = sorted(map(option, all_given() - heeded - always))
     if wrong:

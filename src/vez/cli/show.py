@@ -8,10 +8,10 @@ import click
 
 from vez import draw
 from vez.cli.app import settle
-from vez.cli.effect import refuse_two_outputs
-from vez.cli.given import OutputFile, only_with
-from vez.cli.output import diagram_format, print_diagram, print_json, print_report, write_file
-from vez.cli.recorded import is_known, merged
+from vez.cli.parameters.ineffective_options import refuse_two_outputs
+from vez.cli.parameters.option_checks import OutputFile, only_with
+from vez.cli.parameters.recorded_runs import is_known, merged
+from vez.cli.printing.output import diagram_format, print_diagram, print_json, print_report, write_file
 from vez.core.trace_file import load
 from vez.errors import Misuse
 from vez.study.report import report

@@ -10,14 +10,36 @@ import click
 from rich.markup import escape
 
 from vez import draw
+from vez.catalogue.load import load_algorithm
 from vez.cli.app import settle
-from vez.cli.effect import refuse_for_sim, refuse_two_outputs, say_drift_without_effect
-from vez.cli.given import OutputFile, given
-from vez.cli.names import complete_algorithm
-from vez.cli.numbers import Number
-from vez.cli.options import ASSIGNMENT, CRASH, CUT, DELAY, DRIFT, EDGES, ELECT, IDS, PARTITION, PAUSE, SUSPECT, WANT
-from vez.cli.output import console, counted, diagram_format, print_diagram, print_json, print_report, write_file
-from vez.cli.progress import Line
+from vez.cli.parameters.completion import complete_algorithm
+from vez.cli.parameters.forms import (
+    ASSIGNMENT,
+    CRASH,
+    CUT,
+    DELAY,
+    DRIFT,
+    EDGES,
+    ELECT,
+    IDS,
+    PARTITION,
+    PAUSE,
+    SUSPECT,
+    WANT,
+)
+from vez.cli.parameters.ineffective_options import refuse_for_sim, refuse_two_outputs, say_drift_without_effect
+from vez.cli.parameters.numbers import Number
+from vez.cli.parameters.option_checks import OutputFile, given
+from vez.cli.printing.output import (
+    console,
+    counted,
+    diagram_format,
+    print_diagram,
+    print_json,
+    print_report,
+    write_file,
+)
+from vez.cli.printing.progress import Line
 from vez.cli.sim_scenario import SWEEP_DELAY, build_scenario
 from vez.cli.sim_sweep import run_sweep, shrunk_json
 from vez.cli.sim_without import run_without
@@ -25,18 +47,17 @@ from vez.core.assumptions import Assumption, Property
 from vez.core.process import Process
 from vez.core.topology import TOPOLOGIES
 from vez.errors import ProtocolBug
-from vez.sim import Progress, simulate
-from vez.sim.delays import US
-from vez.sim.limits import SLICE
-from vez.sim.scenario import DETECTORS, Expect, Scenario, beside, dumps
-from vez.study.load import load_algorithm
 from vez.study.report import Report, report_run, unmet_expectations
 from vez.study.report import report as judged
 from vez.study.shortest import Shortest, shortest
+from vez.worlds.sim import Progress, simulate
+from vez.worlds.sim.delays import US
+from vez.worlds.sim.limits import SLICE
+from vez.worlds.sim.scenario import DETECTORS, Expect, Scenario, beside, dumps
 
 
 class SimCommand(click.Command):
-    """Remembers what was typed, so that a sweep can say how to run one of its seeds."""
+    """Remembers the typed arguments, so that a sweep can print the command for one of its seeds."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         ctx.meta["vez.typed"] = list(args)
@@ -205,7 +226,7 @@ def _show_exception(scenario: Scenario, error: ProtocolBug, kind: str | None, op
 
 
 def _run(scenario: Scenario, algorithm: type[Process], *, debug: bool) -> Report:
-    """Run and judge, with a status line where it takes long. An interrupted run is judged as far as it came."""
+    """Run and judge, with a status line if it takes long. An interrupted run is judged up to the interruption."""
     name = escape(scenario.algorithm)
     with Line() as line:
 
@@ -251,7 +272,7 @@ def _show(
 
 
 def _shrink(scenario: Scenario, broken: str | None, options: dict[str, Any]) -> Shortest | None:
-    """Write the broken run, made short. Nothing is written when nothing is broken."""
+    """Shorten the broken run and write it. None, and no file, if nothing is broken."""
     if broken is None:
         click.echo("vez: nothing is broken, so there is nothing to shrink", err=True)
         return None

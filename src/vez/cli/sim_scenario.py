@@ -1,4 +1,4 @@
-"""The options of `vez sim` put over a scenario file, or over nothing."""
+"""The scenario of `vez sim`: its options, applied to a scenario file or to an empty scenario."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 
 from vez.errors import Misuse
-from vez.sim.scenario import Scenario, Workload, checked, load
+from vez.worlds.sim.scenario import Scenario, Workload, checked, load
 
 SWEEP_DELAY = "uniform(0.5, 1.5)"
-"""In a sweep delays vary unless the scenario says otherwise: with one fixed delay most orders never happen."""
+"""Default delay of a sweep: with one fixed delay most orders of messages never happen."""
 
 _NETWORK = ("delay", "fifo", "loss", "duplicate", "reorder")
 _NEMESIS = ("crashes", "recoveries", "pauses", "partitions")
@@ -18,7 +18,7 @@ _LISTS = ("want", "elect", "crash", "pause", "drift", "suspect")
 
 
 def build_scenario(options: dict[str, Any]) -> Scenario:
-    """The scenario file, if any, with the options of the command line over it."""
+    """The scenario file, if any, changed by the options of the command line."""
     scenario = _base(options)
     if options["n"] is not None and options["ids"]:
         raise Misuse("-n and --ids are both given", hint="give one of the two")

@@ -12,15 +12,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from vez.catalogue.load import load_algorithm
 from vez.cli.app import settle
-from vez.cli.output import console, counted, print_json
+from vez.cli.printing.output import console, counted, print_json
 from vez.errors import Misuse
-from vez.sim.delays import parse_delay
-from vez.sim.scenario import DEFAULT_DELAY, Expect, Scenario
-from vez.sim.setup import DEFAULT_N
-from vez.study.load import load_algorithm
 from vez.study.shortest import Shortest
 from vez.study.sweep import Sweep, sweep
+from vez.worlds.sim.delays import parse_delay
+from vez.worlds.sim.scenario import DEFAULT_DELAY, Expect, Scenario
+from vez.worlds.sim.setup import DEFAULT_N
 
 _DROPPED = {"--runs": 1, "--jobs": 1, "--seed": 1, "--delay": 1, "--shrink": 1, "--json": 0}
 """The options of a sweep that its single runs do not take, with the number of their values."""
@@ -32,7 +32,7 @@ def run_sweep(
     typed: list[str],
     shrink_run: Callable[[Scenario, str | None], Shortest | None],
 ) -> int:
-    """Sweep, report, and give the exit code."""
+    """Sweep and report. Returns the exit code."""
     for name in ("diagram", "output", "trace_file"):
         if options[name]:
             raise Misuse("a sweep of many runs draws and saves none", hint="run one of its seeds with --seed")
@@ -72,7 +72,7 @@ def _settled(result: Sweep) -> int:
 
 
 def shrunk_json(shrunk: Shortest | None) -> dict[str, Any] | None:
-    """Whether a shrunk run is minimal, and why that is known or not."""
+    """A shrunk run for JSON: whether it is minimal, and why that is known or unknown."""
     return None if shrunk is None else {"minimal": shrunk.minimal, "evidence": shrunk.words}
 
 
@@ -118,7 +118,7 @@ def _json(result: Sweep, shrunk: Shortest | None, path: Path | None) -> dict[str
 
 
 def _unexpected(result: Sweep) -> list[str]:
-    """In what the first seed that did not end as expected disappointed."""
+    """The expectations that the first unexpected seed did not meet."""
     if result.first_missed is None:
         return []
     seed, words = result.first_missed
@@ -157,7 +157,7 @@ def _print(result: Sweep, typed: list[str], shrunk: Shortest | None, path: Path 
 
 
 def _again(typed: list[str], delay: str, seed: int) -> str:
-    """The command line of one seed of a sweep: what was typed, less what only a sweep takes."""
+    """The command line of one seed of a sweep: the typed arguments without those that only a sweep takes."""
     kept: list[str] = []
     words = iter(typed)
     for word in words:

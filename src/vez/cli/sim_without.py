@@ -1,4 +1,4 @@
-"""`vez sim ALGORITHM --without ASSUMPTION`: search a run in which a guarantee breaks, and show it made short."""
+"""`vez sim ALGORITHM --without ASSUMPTION`: search for a run in which a guarantee breaks, and show it shortened."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from vez.catalogue.load import load_algorithm
 from vez.cli.app import settle
-from vez.cli.effect import refuse_two_outputs
-from vez.cli.given import option
-from vez.cli.output import console, counted, diagram_format, print_diagram, print_json, write_file
+from vez.cli.parameters.ineffective_options import refuse_two_outputs
+from vez.cli.parameters.option_checks import option
+from vez.cli.printing.output import console, counted, diagram_format, print_diagram, print_json, write_file
 from vez.cli.sim_sweep import shrunk_json
 from vez.core.assumptions import Assumption
 from vez.errors import Misuse
-from vez.sim.scenario import beside, dumps
-from vez.study.load import load_algorithm
 from vez.study.report import run_and_report
 from vez.study.search import Break
 from vez.study.shortest import Shortest
 from vez.study.switches import SEEDS, shortest_break
+from vez.worlds.sim.scenario import beside, dumps
 
 _TAKEN = {
     "algorithm", "n", "parameters", "runs", "without", "shrink_to", "diagram", "output", "trace_file", "as_json",
@@ -32,7 +32,7 @@ _TAKEN = {
 
 
 def run_without(options: dict[str, Any]) -> int:
-    """Search, report, and give the exit code."""
+    """Search and report. Returns the exit code."""
     other = [name for name, value in options.items() if name not in _TAKEN and value not in (None, (), False)]
     if other:
         raise Misuse(

@@ -1,4 +1,4 @@
-"""`vez state`: what a server gains and pays if it remembers its clients, measured on a paged query."""
+"""`vez state`: the gains and costs of a server that remembers its clients, measured on a paged query."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from vez.cli.charts import json_option, save
-from vez.cli.given import OutputFile
-from vez.cli.output import console, print_json, write_file
-from vez.cli.progress import progress
-from vez.cli.table_files import write_table
+from vez.cli.parameters.option_checks import OutputFile
+from vez.cli.printing.charts import json_option, save
+from vez.cli.printing.output import console, print_json, write_file
+from vez.cli.printing.progress import progress
+from vez.cli.printing.table_files import write_table
 from vez.errors import Misuse
 
 COMPARISON = ("repeated", "alternated", "notices", "costs", "changes", "killed", "identities")
@@ -24,7 +24,7 @@ TOPICS: dict[str, tuple[str, ...]] = {
     "notices": ("notices",),
     "all": (*COMPARISON, "moved", "lost_replies", "vanished"),
 }
-"""The experiments of each topic. Names only: what runs them needs h11, and is loaded when it is used."""
+"""The experiments of each topic, as names only: the code needs h11, and is loaded when it is used."""
 MODELS = ("single", "thread-per-request", "pool", "staged", "loop")
 CHARTS = (".svg",)
 
@@ -67,9 +67,9 @@ def state(
     """
     from vez.cli.state_tables import markdown, show
     from vez.cli.state_tables import page as html_page
-    from vez.paging.measure.chart import chart
-    from vez.paging.measure.experiments import run
-    from vez.paging.measure.shop import shop
+    from vez.servers.paging.measure.experiments import run
+    from vez.servers.paging.measure.pages import cost_chart
+    from vez.servers.paging.measure.shop import shop
 
     charted = output is not None and output.suffix.lower() in CHARTS
     if charted and topic not in ("pages", "all"):
@@ -82,7 +82,7 @@ def state(
     with progress("measuring", len(names)) as step, shop(database, rows, model) as open_shop:
         found = run(open_shop, database, page, names, step)
     if output and charted:
-        save(chart(found.costs, page), output)
+        save(cost_chart(found.costs, page), output)
     elif output and output.suffix.lower() == ".html":
         write_file(output, html_page(found))
         click.echo(f"wrote {output}", err=True)

@@ -1,4 +1,4 @@
-"""What `vez state` prints: a table for each experiment."""
+"""The output of `vez state`: a table for each experiment."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from vez.cli.table_files import markdown_table
-from vez.cli.tables import Column, Rows, print_table
+from vez.cli.printing.table_files import markdown_table
+from vez.cli.printing.tables import Column, Rows, print_table
 from vez.draw.chart.svg import svg
 from vez.draw.report import Section, report
-from vez.paging.measure.changes import Seen
-from vez.paging.measure.chart import chart
-from vez.paging.measure.experiments import TABLE, Found
-from vez.paging.measure.failures import After
-from vez.paging.measure.table import comparison
+from vez.servers.paging.measure.changes import Seen
+from vez.servers.paging.measure.experiments import TABLE, Found
+from vez.servers.paging.measure.failures import After
+from vez.servers.paging.measure.pages import cost_chart
+from vez.servers.paging.measure.table import comparison
 
 Table = tuple[str, Sequence[Column], Rows]
 
@@ -44,7 +44,7 @@ def page(found: Found) -> str:
         for title, columns, rows in _tables(found)
     ]  # fmt: skip
     if found.costs:
-        sections.append(Section(title="each page", pictures=[svg(chart(found.costs, found.page))]))
+        sections.append(Section(title="each page", pictures=[svg(cost_chart(found.costs, found.page))]))
     return report(f"Stateless and stateful: {_setting(found)}", sections)
 
 
@@ -108,7 +108,7 @@ def _changes(found: Found) -> Table:
 
 
 def _seen(one: Seen) -> str:
-    """What went wrong, in words; for new rows ahead, how many of them were seen."""
+    """The repeated, missed and stale rows, in words; for new rows ahead, how many of them were seen."""
     counts = {"twice": one.repeated, "missed": one.missed, "stale": one.stale}
     if wrong := [f"{count} {word}" for word, count in counts.items() if count]:
         return f"[yellow]{', '.join(wrong)}[/]"

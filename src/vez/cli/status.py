@@ -1,102 +1,78 @@
-"""`vez status`: who holds what, who waits, and for how long."""
+"""`vez status`: who holds what, who waits, and for how long.
+
+What is found is printed by `status_table.py`. A look that finds nothing is printed here, without loading rich and
+msgspec, if standard output is not a terminal: scripts and health checks look often, and mostly find nothing.
+"""
 
 from __future__ import annotations
 
-import time
+import os
+import sys
 from contextlib import nullcontext
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import click
-import msgspec
-from rich.console import Console, Group
-from rich.live import Live
-from rich.markup import escape
-
-from vez.cli.engine import engine_url
-from vez.cli.given import not_together, only_with
-from vez.cli.numbers import Number
-from vez.cli.output import console
-from vez.cli.progress import progress
-from vez.cli.table_files import markdown_table, table_option, write_table
-from vez.cli.tables import MANY, Column, fitted
-from vez.cli.waiting import duration
-from vez.engines.base import Contestant, Inspection, Kind
-from vez.engines.names import check_name
-from vez.engines.urls import without_password
-from vez.engines.wording import elsewhere
+from vez.cli.parameters.declared import Declared, Given, Option
+from vez.cli.parameters.engine_url import engine_url
 from vez.errors import CorruptState, EngineUnavailable, Misuse
-from vez.turns.client import Client, connect
+from vez.locks.engines.base import Kind
+from vez.locks.engines.names import check_name
+from vez.locks.engines.urls import without_password
+from vez.locks.turns.client import Client, open_client
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from vez.cli.status_table import Damaged
+    from vez.locks.engines.base import Inspection
 
 EXIT_DAMAGED = CorruptState.exit_code
 KINDS: tuple[Kind, ...] = ("lock", "semaphore", "election")
-COLUMNS = (
-    Column("name"), Column("kind"), Column("who"), Column("token", right=True), Column("since", right=True), Column(),
-)  # fmt: skip
+MANY = 100
+"""Number of names above which a look shows how far it is."""
+PIPE_WIDTH = 110
 
 
-@click.command(short_help="Show who holds what, who waits, and for how long.")
-@click.argument("name", required=False)
-@click.option("--url", help="The engine.  [default: VEZ_URL, or the files of this machine]")
-@click.option("--all", "everything", is_flag=True, help="Also show names that nobody holds or waits for.")
-@click.option("--watch", is_flag=True, help="Refresh until interrupted.")
-@click.option("--interval", type=Number(min=0.05), default=0.5, show_default=True, metavar="S",
-              help="With --watch: seconds between two looks.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print JSON; with --watch, one line at each change.")
-@table_option
-def status(
-    name: str | None, url: str | None, everything: bool, watch: bool, interval: float, as_json: bool,
+def show_status(
+    given: Given, *, name: str | None, url: str | None, everything: bool, watch: bool, interval: float, as_json: bool,
     output: Path | None,
 ) -> int:  # fmt: skip
     """Show the holders, waiters and forced releases of NAME, or of all names in use.
 
     A name whose files cannot be read is shown as damaged; the exit code is then 65.
     """
-    only_with("--watch", watch, "interval")
-    not_together("name", "everything")
-    not_together("watch", "output")
+    given.only_with("--watch", watch, "interval")
+    given.not_together("name", "everything")
+    given.not_together("watch", "output")
     if name is not None:
         check_name(name)
-    with connect(engine_url(url)) as client:
-        if not watch:
-            found = look(client, name, everything=everything, shown=True)
-            if output is not None:
-                write_table(
-                    output,
-                    lambda out: _print(out, client, found, name),
-                    lambda: markdown_table([column.title for column in COLUMNS], _all_rows(found)),
-                    lambda: _value(client, found),
-                )
-            if as_json:
-                click.echo(_json(client, found))
-            else:
-                _print(console(), client, found, name)
-            return EXIT_DAMAGED if any(isinstance(seen, Damaged) for seen in found) else 0
-        if as_json:
-            _watch_json(client, name, interval, everything=everything)
-        else:
-            _watch(client, name, interval, everything=everything)
-        return 0
+    with open_client(engine_url(url)) as client:
+        if watch:
+            from vez.cli import status_table
 
+            watching = status_table.watch_json if as_json else status_table.watch
+            watching(client, lambda: look(client, name, everything=everything), name, interval)
+        found = look(client, name, everything=everything, shown=True)
+        if found or output is not None or not _print_nothing(client, name, as_json=as_json):
+            from vez.cli import status_table
 
-class Damaged(msgspec.Struct, frozen=True):
-    """A name into which one cannot look."""
-
-    name: str
-    kind: Kind
-    damaged: str
+            status_table.show(client, found, name, output, as_json=as_json)
+        return EXIT_DAMAGED if any(hasattr(seen, "damaged") for seen in found) else 0
 
 
 def look(client: Client, name: str | None, *, everything: bool, shown: bool = False) -> list[Inspection | Damaged]:
-    """What is known of the names asked for. `shown` shows how far it is, if there are many."""
+    """Inspect a name, or all names that are in use. With `shown`, a progress bar appears if there are many."""
     found: list[Inspection | Damaged] = []
     known = [(kind, one) for kind in KINDS for one in client.locks(kind=kind) if name is None or one == name]
-    with progress("looking", len(known)) if shown and len(known) > MANY else nullcontext(str) as step:
+    with _steps(len(known)) if shown and len(known) > MANY else nullcontext(str) as step:
         for kind, one in known:
             step()
             try:
+                if not everything and name is None and client.engine.is_idle(one, kind):
+                    continue
                 seen = client.inspect(one, kind)
             except (CorruptState, EngineUnavailable, Misuse) as error:  # one of them must not hide the others
+                from vez.cli.status_table import Damaged
+
                 found.append(Damaged(one, kind, str(error)))
                 continue
             if everything or name is not None or seen.holders or seen.queue:
@@ -104,90 +80,57 @@ def look(client: Client, name: str | None, *, everything: bool, shown: bool = Fa
     return found
 
 
-def _print(out: Console, client: Client, found: list[Inspection | Damaged], name: str | None) -> None:
-    out.print(_title(client), soft_wrap=True)  # a URL to copy stays in one piece
-    out.print(table(found, name, out.width))
+def _steps(count: int) -> Any:
+    from vez.cli.printing.progress import progress
+
+    return progress("looking", count)
 
 
-def _value(client: Client, found: list[Inspection | Damaged]) -> dict[str, Any]:
-    return {"url": without_password(client.url), "names": found}
+def nothing(name: str | None) -> str:
+    """The sentence that is printed if nothing was found."""
+    return f"nobody holds or waits for {'anything' if name is None else repr(name)}"
 
 
-def _json(client: Client, found: list[Inspection | Damaged]) -> str:
-    return msgspec.json.encode(_value(client, found)).decode()
+def _print_nothing(client: Client, name: str | None, *, as_json: bool) -> bool:
+    """Print that nothing was found, as rich would; False if rich might print it in another way: with colours, in
+    several lines, or with a picture instead of a word between two colons."""
+    url, text = without_password(client.url), nothing(name)
+    if as_json:
+        import json
+
+        print(json.dumps({"url": url, "names": []}, separators=(",", ":"), ensure_ascii=False))
+        return True
+    asked = os.environ.get("COLUMNS", "")
+    width = int(asked) if asked.isdigit() and int(asked) else PIPE_WIDTH
+    plain = (url + text).isascii() and (url + text).isprintable() and url.count(":") + text.count(":") < 2
+    styled = sys.stdout.isatty() or not os.environ.keys().isdisjoint(("FORCE_COLOR", "TTY_COMPATIBLE"))
+    if styled or not plain or len(text) > width:
+        return False
+    print(f"{url}\n{text}")
+    return True
 
 
-def _watch_json(client: Client, name: str | None, interval: float, *, everything: bool) -> None:
-    last = None
-    while True:
-        found = look(client, name, everything=everything)
-        if found != last:
-            click.echo(_json(client, found))
-            last = found
-        time.sleep(interval)
+STATUS = Declared(
+    "status",
+    "Show who holds what, who waits, and for how long.",
+    show_status,
+    (
+        Option(("--url",), "url", "The engine.  [default: VEZ_URL, or the files of this machine]"),
+        Option(("--all",), "everything", "Also show names that nobody holds or waits for.", "flag"),
+        Option(("--watch",), "watch", "Refresh until interrupted.", "flag"),
+        Option(("--interval",), "interval", "With --watch: seconds between two looks.", "number", 0.5, 0.05,
+               metavar="S", show_default=True),
+        Option(("--json",), "as_json", "Print JSON; with --watch, one line at each change.", "flag"),
+        Option(("-o", "--output"), "output", "Write the table to a file: .txt, .md or .json.", "file",
+               suffixes=(".txt", ".md", ".json")),
+    ),
+)  # fmt: skip
 
 
-def _watch(client: Client, name: str | None, interval: float, *, everything: bool) -> None:
-    out = console()
-    out.print(_title(client), soft_wrap=True)  # not in the live part, which would break a long URL to count its lines
-    with Live(console=out, auto_refresh=False) as live:
-        while True:
-            found = look(client, name, everything=everything)
-            live.update(table(found, name, out.width), refresh=True)
-            time.sleep(interval)
+def __getattr__(name: str) -> Any:
+    """`status`, the click command, is made when it is used: most command lines are read without click."""
+    if name != "status":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from vez.cli.parameters.clicked import made
 
-
-def _standing(who: Contestant, word: str) -> str:
-    if who.lost:
-        return f"[red]{word}, but it was broken[/]"
-    if who.ended:
-        return f"[yellow]{word}: it has ended, and what it started keeps the turn[/]"
-    return f"[green]{word}[/]"
-
-
-def _title(client: Client) -> str:
-    return f"[italic]{escape(without_password(client.url))}[/]"
-
-
-def table(found: list[Inspection | Damaged], name: str | None, width: int) -> Group:
-    """One row for each holder, waiter, candidate, forced release and damaged name."""
-    if not found:
-        what = "anything" if name is None else repr(name)
-        return Group(f"[dim]nobody holds or waits for {escape(what)}[/]")
-    return fitted(width, COLUMNS, _all_rows(found), ruled=False)
-
-
-def _all_rows(found: list[Inspection | Damaged]) -> list[list[str]]:
-    return [row for seen in found for row in (_damaged(seen) if isinstance(seen, Damaged) else _rows(seen))]
-
-
-def _damaged(seen: Damaged) -> list[list[str]]:
-    return [[escape(seen.name), seen.kind, "", "", "", f"[red]damaged: {escape(seen.damaged)}[/]"]]
-
-
-def _rows(seen: Inspection) -> list[list[str]]:
-    """Rows of one name, which only the first of them shows."""
-    rows = []
-    for who in seen.holders:
-        word = "leads" if seen.kind == "election" else "reads" if who.shared else "holds"
-        rows.append(_row(who, _standing(who, word)))
-    for place, who in enumerate(seen.queue, 1):
-        rows.append(_row(who, "candidate" if seen.kind == "election" else f"waits, {place}. in line"))
-    if not rows:
-        rows.append(["", "", "", str(seen.last_token), "", "free; the last token"])
-    kind = f"{seen.kind} {seen.limit}" if seen.kind == "semaphore" else seen.kind
-    rows[0][:2] = [escape(seen.name), kind]
-    for done in seen.breaks[-3:]:
-        words = f"[yellow]broken by process {done.by_pid}: {escape(done.reason)}[/]"
-        rows.append(["", "", "", "", ago(done.at), words])
-    return rows
-
-
-def _row(who: Contestant, word: str) -> list[str]:
-    shown = f"{who.label} (process {who.pid}{elsewhere(who)})" if who.pid else who.label
-    return ["", "", escape(shown), str(who.token), ago(who.since) if who.since else "", word]
-
-
-def ago(at: float) -> str:
-    """How long ago."""
-    return duration(max(0.0, time.time() - at))
+    return made(STATUS)

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from vez.cli.given import OutputFile, all_given, option
-from vez.cli.numbers import Number
-from vez.cli.options import ASSIGNMENT
-from vez.cli.programs import load_maker, print_programs, settings_words
+from vez.cli.parameters.forms import ASSIGNMENT
+from vez.cli.parameters.numbers import Number
+from vez.cli.parameters.option_checks import OutputFile, all_given, option
+from vez.cli.parameters.thread_programs import load_maker, print_programs, settings_words
 from vez.cli.threads_counter import run_counter
 from vez.cli.threads_measured import EXHIBITS
 from vez.cli.threads_run import Lines, run_program
@@ -19,7 +19,7 @@ from vez.threads.programs import LESSONS
 from vez.threads.programs.classics import LOCKS
 
 SHORT = ("threads", "rounds", "letters", "seed")
-"""Options that stand for a setting of the same name."""
+"""Options that set the setting of the same name."""
 ALWAYS = frozenset({"program", "as_json"})
 RUN = frozenset({"parameters", "switch", "patience", "sleep", "output", "all_lines"})
 COUNTER = frozenset({"threads", "rounds", "lock", "switch"})
@@ -94,7 +94,7 @@ def threads_command(program: str | None, **options: Any) -> int:
 
 
 def _listed() -> dict[str, tuple[str, list[str]]]:
-    """The programs, with what each teaches and the settings of a real run."""
+    """The programs, with the subject and the settings of a real run of each."""
     found = {}
     for name, lesson in LESSONS.items():
         settings = settings_words(lesson.maker, lesson.real)
@@ -105,7 +105,7 @@ def _listed() -> dict[str, tuple[str, list[str]]]:
 
 
 def _refuse(program: str, heeded: frozenset[str], own: Any) -> None:
-    """Refuse options that this program would not heed."""
+    """Refuse options that this program does not use."""
     wrong = sorted(map(option, all_given() - heeded - ALWAYS - set(own)))
     if wrong:
         hint = (

@@ -1,11 +1,11 @@
-"""`vez threads counter`: updates that get lost, with and without locks, and what locks cost."""
+"""`vez threads counter`: lost updates with and without locks, and the cost of locks."""
 
 from __future__ import annotations
 
 import platform
 from typing import Any
 
-from vez.cli.output import console, print_json
+from vez.cli.printing.output import console, print_json
 from vez.threads.native import native_increments
 from vez.threads.programs.classics import LOCKS, counter
 from vez.threads.real import Outcome, run

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 from rich.markup import escape
 
-from vez.cli.output import console, print_json
-from vez.cli.progress import Line
-from vez.cli.tables import Column, print_table
+from vez.cli.printing.output import console, print_json
+from vez.cli.printing.progress import Line
+from vez.cli.printing.tables import Column, print_table
 from vez.cli.threads_run import draw_recordings
 from vez.threads.scheduled import KINDS, both
 from vez.threads.sharing import Measured, load_numpy, measure, share_a_core, two_processors
@@ -20,7 +20,7 @@ IDLE = 0.8
 
 
 class Exhibit(msgspec.Struct, frozen=True):
-    """A command of its own, with the options that it heeds."""
+    """A program that is measured, with the options that it uses."""
 
     teaches: str
     run: Callable[[dict[str, Any]], int]
@@ -29,7 +29,7 @@ class Exhibit(msgspec.Struct, frozen=True):
 
 
 def run_scheduled(options: dict[str, Any]) -> int:
-    """Both kinds side by side: when each run was planned, when it began."""
+    """Run both kinds of schedule, and print the planned and the actual start of each run."""
     found = both(options["sleep"])
     if options["as_json"]:
         print_json({"expected": found.expected, "measured": found.measured})
@@ -61,7 +61,7 @@ def run_scheduled(options: dict[str, Any]) -> int:
 
 
 def run_false_sharing(options: dict[str, Any]) -> int:
-    """Four cases, in processor time of an increment and in lost increments."""
+    """Measure four cases: the processor time of an increment, and the lost increments."""
     load_numpy()
     one, other = two_processors()
     with Line() as line:
@@ -74,7 +74,7 @@ def run_false_sharing(options: dict[str, Any]) -> int:
     out = console()
     base = found[0].cpu_ns
     columns = [Column("case"), *(Column(title, right=True) for title in ("CPU time", "times", "lost"))]
-    rows = [(row.case, f"{row.cpu_ns:.2f} ns", f"{row.cpu_ns / base:.2f}×", f"{row.lost:,}") for row in found]
+    rows = [(row.case, f"{row.cpu_ns:.2f} ns", _ratio(row.cpu_ns, base), f"{row.lost:,}") for row in found]
     print_table(out, columns, rows)
     out.print(f"{found[0].increments:,} increments in each case, by two processes on processors {one} and {other}")
     share = found[1].share
@@ -86,6 +86,11 @@ def run_false_sharing(options: dict[str, Any]) -> int:
         out.print("[yellow]they are threads of one core and share its cache: false sharing cannot show here[/]")
     out.print(escape(EXHIBITS["false-sharing"].teaches))
     return 0
+
+
+def _ratio(cpu_ns: float, base: float) -> str:
+    """Times of the first case; a dash if the kernel counted no processor time for it, as in a run of a millisecond."""
+    return f"{cpu_ns / base:.2f}×" if base else "–"
 
 
 def _row(row: Measured) -> dict[str, Any]:

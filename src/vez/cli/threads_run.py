@@ -1,4 +1,4 @@
-"""A program of threads on real threads: its lines as they are printed, what became of its claim, and its picture."""
+"""A program of threads on real threads: its printed lines, whether its claim holds, and its picture."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import click
 from rich.markup import escape
 
 from vez.cli.app import settle
-from vez.cli.language import in_words, language
-from vez.cli.output import SUFFIXES, console, print_json, write_file
-from vez.cli.programs import load_program
-from vez.cli.tables import Column, print_table
+from vez.cli.parameters.thread_programs import load_program
+from vez.cli.printing.language import in_words, language
+from vez.cli.printing.output import SUFFIXES, console, print_json, write_file
+from vez.cli.printing.tables import Column, print_table
 from vez.errors import VezError
-from vez.sim.blame import blame_function
+from vez.judge.words.threads import threads_words
 from vez.threads import Program
 from vez.threads.deadlock import wait_for_lines
 from vez.threads.programs import LESSONS
 from vez.threads.real import Outcome, run
 from vez.threads.recording import Recorder, Recording
-from vez.words.threads import threads_words
+from vez.worlds.sim.blame import blame_function
 
 Settings = Mapping[str, Any]
 RESULTS = ("future", "invoke")
@@ -30,7 +30,7 @@ RESULTS = ("future", "invoke")
 
 
 class Lines:
-    """Prints the lines of threads as they come; of many, the first ones and the last."""
+    """Prints the lines of threads as they come; if there are many, only the first and the last ones."""
 
     MOST, LAST = 400, 10
 
@@ -58,7 +58,7 @@ class Lines:
 
 
 def run_program(name: str, settings: dict[str, Any], options: dict[str, Any]) -> int:
-    """Run a program once, or its settings side by side; print, draw, and say by the exit code how it went."""
+    """Run a program once, or with each of its settings; print and draw. Returns the exit code."""
     lesson = LESSONS.get(name)
     if lesson is not None and lesson.compared and not settings:
         return _compare(name, lesson.compared, options)
@@ -87,7 +87,7 @@ def _run(name: str, settings: Settings, options: dict[str, Any], *, silent: bool
     recorder = Recorder(lines, deeds=options["output"] is not None)
     outcome = run(program, switch_us=options["switch"], patience_s=patience, scale=options["sleep"], recorder=recorder)
     lines.finish()
-    if isinstance(outcome.failure, VezError):  # a mistake of the program, said as the checker says it
+    if isinstance(outcome.failure, VezError):  # a mistake of the program, with the checker's text
         raise outcome.failure
     if outcome.failure is not None:
         body = next(iter(program.threads.values()))
@@ -148,7 +148,7 @@ def _print(name: str, program: Program, outcome: Outcome, kept: bool, verdict: s
 
 
 def _compare(name: str, variants: tuple[Settings, ...], options: dict[str, Any]) -> int:
-    """Run the variants one after the other: time that passed, and time that processors worked."""
+    """Run the variants one after the other, and print elapsed time and processor time."""
     rows: list[dict[str, Any]] = []
     runs: list[tuple[str, Outcome]] = []
     kept = True
@@ -189,8 +189,8 @@ def draw_recordings(
     quiet: bool,
     broken: bool = False,
 ) -> None:
-    """Draw the lanes of the threads; of several runs, each lane says of which."""
-    from vez.draw.timeline import FORMATS, Bar, Timeline  # only for those who want a picture
+    """Draw the lanes of the threads; with several runs, each lane names its run."""
+    from vez.draw.timeline import FORMATS, Bar, Timeline  # only if a picture is wanted
 
     lanes: list[str] = []
     bars: list[Bar] = []
@@ -231,13 +231,13 @@ def _output(outcome: Outcome) -> tuple[tuple[str, str], ...]:
 
 
 def result_time(name: str, outcome: Outcome) -> dict[str, float]:
-    """When the last line was printed, of programs in which a result is waited for, but not every thread."""
+    """The time of the last line, for programs that wait for a result but not for every thread."""
     lines = [deed for deed in outcome.recording.deeds if deed.kind == "says"] if outcome.recording else []
     return {"result_s": round(min(lines[-1].end_us / 1e6, outcome.seconds), 6)} if name in RESULTS and lines else {}
 
 
 def _of_ring(name: str, outcome: Outcome) -> dict[str, Any]:
-    """The message at first and at last, and how often it was passed on."""
+    """The first and the last form of the message, and the number of times that it was passed on."""
     if name != "ring":
         return {}
     hops = [line for _, line in _output(outcome) if not line.startswith("result: ")]

@@ -1,4 +1,4 @@
-"""`vez timeout`: how long to wait for an answer before a process is taken for dead."""
+"""`vez timeout`: the best time to wait for an answer before a process is considered dead."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from pathlib import Path
 import click
 import msgspec
 
-from vez.cli.charts import json_option, output_option, save, say, show
-from vez.cli.given import only_with
-from vez.cli.output import print_json
-from vez.cli.progress import progress
+from vez.cli.parameters.option_checks import only_with
+from vez.cli.printing.charts import json_option, output_option, save, say, show
+from vez.cli.printing.output import print_json
+from vez.cli.printing.progress import progress
 from vez.draw.chart import Axis, Chart, Mark, Series
 from vez.errors import Misuse
-from vez.sim import parse_delay
 from vez.study.timeout.choice import TimeoutChoice, best_timeout, check_costs, curve, in_words
 from vez.study.timeout.loopback import measure_loopback
 from vez.study.timeout.silence import MAX_BYTES, DelayTail, Silence, parse_samples, read_samples
+from vez.worlds.sim import parse_delay
 
 
 @click.command(short_help="How long to wait before a silent process is taken for dead?")
@@ -101,5 +101,5 @@ def _chart(choice: TimeoutChoice, points: list[tuple[float, float, float]]) -> C
 
 
 def _ceiling(choice: TimeoutChoice, points: list[tuple[float, float, float]]) -> float:
-    """The steep left end is cut, so that the valley can be seen."""
+    """The upper end of the axis. It cuts the steep left end of the curve, so that the minimum can be seen."""
     return max(6 * choice.cost, points[-1][1] + points[-1][2], min(wait + lost for _, wait, lost in points))

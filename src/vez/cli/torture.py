@@ -11,18 +11,18 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from vez import draw
 from vez.cli.app import settle
-from vez.cli.given import OutputFile, deprecated, not_together
-from vez.cli.numbers import Number
-from vez.cli.output import SUFFIXES, console, print_json, print_verdicts, write_file
+from vez.cli.parameters.numbers import Number
+from vez.cli.parameters.option_checks import OutputFile, deprecated, not_together
+from vez.cli.printing.output import SUFFIXES, console, print_json, print_verdicts, write_file
 from vez.core.trace import Trace
-from vez.engines.urls import which_url, without_password
-from vez.properties import Verdict
-from vez.torture import Campaign, Outcome, Plan
-from vez.torture.plan import FAULTS, USUAL, FaultKind
-from vez.torture.stays import KINDS, KindName
+from vez.judge.properties import Verdict
+from vez.locks.engines.urls import which_url, without_password
+from vez.testing.torture import Campaign, Outcome, Plan
+from vez.testing.torture.plan import FAULTS, USUAL, FaultKind
+from vez.testing.torture.stays import KINDS, KindName
 
 _AROUND_US = 20_000
-"""What a picture of a violation shows before and after it."""
+"""Microseconds that a picture of a violation shows before and after it."""
 
 
 @click.command(short_help="Test an engine: kill, pause and fork real workers, then judge.")

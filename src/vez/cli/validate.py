@@ -1,4 +1,4 @@
-"""`vez validate`: can the algorithm have produced a recorded run?"""
+"""`vez validate`: check whether an algorithm can have produced a recorded run."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from rich.padding import Padding
 from rich.table import Table
 
 from vez.cli.app import settle
-from vez.cli.given import given
-from vez.cli.names import complete_algorithm
-from vez.cli.options import ASSIGNMENT
-from vez.cli.output import console, counted, print_broken_assumptions, print_json
-from vez.cli.progress import Line
-from vez.cli.recorded import algorithm_of, merged
+from vez.cli.parameters.completion import complete_algorithm
+from vez.cli.parameters.forms import ASSIGNMENT
+from vez.cli.parameters.option_checks import given
+from vez.cli.parameters.recorded_runs import algorithm_of, merged
+from vez.cli.printing.output import console, counted, print_broken_assumptions, print_json
+from vez.cli.printing.progress import Line
 from vez.core.trace_file import load
 from vez.errors import Misuse
-from vez.validate import Answer, Finding, Validation, validate
+from vez.judge.validate import Answer, Finding, Validation, validate
 
 MOST_SHOWN = 20
-"""Explanations on the terminal; `--json` has all of them."""
+"""Largest number of explanations on the terminal; `--json` has all of them."""
 STYLES = {Answer.POSSIBLE: "green", Answer.IMPOSSIBLE: "bold red", Answer.UNDECIDED: "yellow"}
 
 

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from vez.algorithms import ALGORITHMS
+from vez.catalogue.algorithms import ALGORITHMS
+from vez.catalogue.load import load_algorithm
 from vez.cli.app import settle
-from vez.cli.given import OutputFile
-from vez.cli.output import console, counted, json_text, print_json, write_file
-from vez.cli.progress import Line
-from vez.cli.tables import Column, print_table
-from vez.models.recipes import RECIPES
-from vez.study.load import load_algorithm
+from vez.cli.parameters.option_checks import OutputFile
+from vez.cli.printing.output import console, counted, json_text, print_json, write_file
+from vez.cli.printing.progress import Line
+from vez.cli.printing.tables import Column, print_table
+from vez.locks.models.recipes import RECIPES
 
 if TYPE_CHECKING:
-    from vez.study.verify.kept import Kept
+    from vez.study.verify.finished_rows import Kept
     from vez.study.verify.matrix import Row
     from vez.study.verify.run import At, Question
 
 MAX_STATES = 3_100_000
-"""For each world; the whole catalogue then takes some minutes."""
+"""Largest number of states for each world; the whole catalogue then takes some minutes."""
 
 
 @click.command("verify", short_help="Check all algorithms.")
@@ -85,7 +85,7 @@ def verify_command(
 def _kept(resume: Path | None, max_states: int) -> Kept | None:
     if resume is None:
         return None
-    from vez.study.verify.kept import Kept
+    from vez.study.verify.finished_rows import Kept
 
     kept = Kept(resume, max_states)
     if kept.stale:
@@ -107,7 +107,7 @@ def _checked(asked: list[Question], max_states: int, jobs: int | None, kept: Kep
             line.show(f"{at.done} of {len(asked)} worlds checked; {at.words}{states}")
 
         try:
-            # one by one: what is there when the interruption comes stays there
+            # one by one, so that an interruption keeps the finished rows
             rows.extend(verify(asked, max_states, kept=kept, jobs=jobs or 0, watch=watch))
         except KeyboardInterrupt:
             return rows, True
@@ -115,7 +115,7 @@ def _checked(asked: list[Question], max_states: int, jobs: int | None, kept: Kep
 
 
 def _worlds(rows: list[Row]) -> int:
-    """In how many worlds the algorithms were checked; two numbers of processes count once."""
+    """Number of worlds in which the algorithms were checked; a world with two numbers of processes counts once."""
     return len({(row.algorithm, row.world.name, row.world.properties) for row in rows})
 
 

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from vez.cli.charts import json_option, say, width
-from vez.cli.given import OutputFile
-from vez.cli.numbers import Number
-from vez.cli.output import PIPE_WIDTH, console, json_text, print_json, write_file
-from vez.cli.progress import progress
+from vez.cli.parameters.numbers import Number
+from vez.cli.parameters.option_checks import OutputFile
+from vez.cli.printing.charts import json_option, say, width
+from vez.cli.printing.output import PIPE_WIDTH, console, json_text, print_json, write_file
+from vez.cli.printing.progress import progress
+from vez.cli.printing.table_files import markdown_table
+from vez.cli.printing.tables import Column, print_table
 from vez.cli.state import MODELS
-from vez.cli.table_files import markdown_table
-from vez.cli.tables import Column, print_table
 
 if TYPE_CHECKING:
-    from vez.fetching.client import Load
+    from vez.servers.fetching.client import Load
 
 TITLES = ("page", "ms", "asked at once", "served at once", "waits in a row")
 
@@ -47,7 +47,7 @@ def waterfall(
       vez waterfall --browser -o waterfall.html
       vez waterfall --model single
     """
-    from vez.fetching.trial import loads
+    from vez.servers.fetching.trial import loads
 
     with progress("fetching", 3 if browser else 2) as step:
         found = loads(model, disk_ms, connections, browser=browser, step=step)
@@ -63,7 +63,7 @@ def waterfall(
 def _content(suffix: str, found: Sequence[Load]) -> str:
     from vez.draw.lanes.text import text
     from vez.draw.report import Section, report
-    from vez.fetching.picture import svg, waterfalls
+    from vez.servers.fetching.picture import svg, waterfalls
 
     if suffix == ".svg":
         return svg(found)
@@ -87,7 +87,7 @@ def _rows(found: Sequence[Load]) -> list[list[str]]:
 
 def _print(found: Sequence[Load]) -> None:
     from vez.draw.lanes.text import text
-    from vez.fetching.picture import waterfalls
+    from vez.servers.fetching.picture import waterfalls
 
     out = console()
     color = out.is_terminal and not out.no_color

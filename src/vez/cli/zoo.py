@@ -11,15 +11,15 @@ from rich.console import Console
 from rich.markup import escape
 from rich.syntax import Syntax
 
-from vez.cli.given import OutputFile
-from vez.cli.names import complete_zoo
-from vez.cli.output import SUFFIXES, console, print_diagram, print_json
+from vez.catalogue.zoo import ZOO, Specimen, find_specimen
+from vez.cli.parameters.completion import complete_zoo
+from vez.cli.parameters.option_checks import OutputFile
+from vez.cli.printing.output import SUFFIXES, console, print_diagram, print_json
+from vez.cli.printing.table_files import TABLE_SUFFIXES, markdown_table, write_table
+from vez.cli.printing.tables import Column, print_table
 from vez.cli.sim_sweep import shrunk_json
-from vez.cli.table_files import TABLE_SUFFIXES, markdown_table, write_table
-from vez.cli.tables import Column, print_table
 from vez.errors import Misuse
 from vez.study.exhibit import Exhibit, exhibit, source
-from vez.zoo import ZOO, Specimen, find_specimen
 
 
 @click.command(short_help="Algorithms with one mistake each: find it.")

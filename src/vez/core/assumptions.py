@@ -1,7 +1,7 @@
-"""What an algorithm assumes of the world, and what it guarantees in return.
+"""Assumptions of an algorithm about the world, and the guarantees that it gives in return.
 
-Both are declared on the class, so that an assumption is a switch: a world can turn it off and show the
-shortest run in which a guarantee breaks.
+Both are declared on the class. So a world can turn one assumption off and show the shortest run in which a guarantee
+breaks.
 """
 
 from __future__ import annotations

@@ -51,12 +51,15 @@ def check_declarations(cls: Any) -> None:
 
 
 _refused: dict[type, VezError] | None = None
-"""While a file is loaded: the classes in it that are refused, and why."""
+"""The refused classes of the file that is being loaded, each with its error; None if no file is being loaded."""
 
 
 @contextmanager
 def collecting() -> Iterator[dict[type, VezError]]:
-    """While this lasts, a class that is refused does not keep others from being defined; who uses it must look here."""
+    """Collect refused classes instead of raising, so that the other classes of a file are still defined.
+
+    Before a class of that file is used, it must be looked up in the dictionary of refused classes.
+    """
     global _refused
     before, _refused = _refused, {}
     try:
@@ -67,7 +70,7 @@ def collecting() -> Iterator[dict[type, VezError]]:
 
 @contextmanager
 def deferred(cls: type) -> Iterator[None]:
-    """The checks of a class that is being defined: they raise, or are collected."""
+    """Run the checks of a class that is being defined: an error is raised, or collected during `collecting`."""
     try:
         yield
     except VezError as error:
@@ -77,7 +80,7 @@ def deferred(cls: type) -> Iterator[None]:
 
 
 def checked_bound(cls: Any, n: int) -> int | None:
-    """What `bypass_bound` says, if it is a whole number that is not negative, or None."""
+    """The result of `bypass_bound`: a whole number that is not negative, or None. Anything else is refused."""
     try:
         bound = cls.bypass_bound(n)
     except Exception as error:
@@ -94,7 +97,7 @@ def checked_bound(cls: Any, n: int) -> int | None:
 
 
 def _check_bound(cls: Any) -> None:
-    """A class that guarantees `bounded_waiting` says which bound."""
+    """Refuse a class that guarantees `bounded_waiting` without a bound."""
     if not callable(cls.bypass_bound) or checked_bound(cls, 2) is None:
         raise BadDeclaration(
             f"{cls.__name__} guarantees bounded_waiting and names no bound",

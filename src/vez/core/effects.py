@@ -1,6 +1,6 @@
-"""Effects: what a handler asks of the world, as data, and the checks on what it asks.
+"""Effects: the calls that a handler makes on `Io`, as data, and the checks of their arguments.
 
-The checks are here so that a mistake gets the same words in the simulator, in the checker and on a node.
+The checks are here so that a mistake gives the same error in the simulator, in the checker and on a node.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MAX_TIMER_MS = 1e12
 
 
 class Send(NamedTuple):
-    """`io.send`; a broadcast is one of these for each peer."""
+    """`io.send`. A broadcast is recorded as one `Send` for each peer."""
 
     to: int
     message: Message
@@ -39,7 +39,7 @@ class CancelTimer(NamedTuple):
 
 
 class Choose(NamedTuple):
-    """`io.choose`, with the index of the option that the handler was given."""
+    """`io.choose`, with the index of the chosen option."""
 
     options: tuple[Any, ...]
     chosen: int
@@ -52,7 +52,7 @@ class Enter(NamedTuple):
 
 
 class Elect(NamedTuple):
-    """`io.elected`; no leader is None."""
+    """`io.elected`; the leader is None if no leader is known."""
 
     leader: int | None
     term: int
@@ -68,7 +68,7 @@ Effect = Send | SetTimer | CancelTimer | Choose | Enter | Elect | Note
 
 
 def perform(effect: Effect, io: Io) -> None:
-    """Do what was recorded. A choice has been made already."""
+    """Make the recorded call on `io`. A `Choose` does nothing, because the choice has been made already."""
     match effect:
         case Send(to, message):
             io.send(to, message)
@@ -94,7 +94,7 @@ def call_words(effect: Effect) -> str:
 
 
 def check_send(topology: Topology, sender: int, to: object, message: object) -> None:
-    """Refuse what is not a message, and a receiver that does not exist or cannot be reached."""
+    """Refuse a value that is not a message, and a receiver that does not exist or cannot be reached."""
     if not isinstance(message, Message):
         raise ProtocolBug(
             f"process {sender} sent {message!r}, which is not a Message",
@@ -146,26 +146,26 @@ def check_token(algorithm: str, me: int, token: object) -> None:
 
 
 def _is_whole(value: object) -> TypeGuard[int]:
-    """True for an int; True and False are none, although Python takes them for 1 and 0."""
+    """True if the value is an int and not a bool, although Python counts a bool as an int."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def check_text(algorithm: str, what: str, text: object) -> None:
-    """Refuse a remark or a status that is not text. `what` says who gave it."""
+    """Refuse a remark or a status that is not text. `what` names its origin."""
     if not isinstance(text, str):
         raise ProtocolBug(f"{algorithm}: {what} {text!r}, expected text", hint="use str(...)")
 
 
 def unasked_entry(algorithm: str, me: int, *, inside: bool) -> ProtocolBug:
-    """The error of an `io.enter()` that no fault explains."""
+    """The error for a call of `io.enter()` without a request, if no fault explains it."""
     return ProtocolBug(f"{algorithm}: {spurious_entry(me, inside=inside)}", hint="call it once for each on_want")
 
 
 def spurious_entry(me: int, *, inside: bool) -> str:
-    """What is wrong with an `io.enter` that nobody waits for."""
+    """The text that describes a call of `io.enter` for which no request waits."""
     return f"process {me} called io.enter() but {spurious_state(inside=inside)}"
 
 
 def spurious_state(*, inside: bool) -> str:
-    """The state in which nobody waits for an entry."""
+    """The text that describes why no request waits: the process is inside already, or did not ask."""
     return "is inside already" if inside else "does not want in"

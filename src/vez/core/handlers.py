@@ -1,7 +1,7 @@
-"""Handlers: the table of what a class of processes reacts to, made once when the class is defined.
+"""Handlers: the table of message and timer handlers of a class of processes, made once when the class is defined.
 
 Handlers are found by name (`vez.core.process` lists the names), and every world looks them up here: the simulator's
-dispatch, the checker, processes inside others, nodes. So an unhandled message or an unknown timer is the same error
+dispatch, the checker, inner processes, nodes. So an unhandled message or an unknown timer is the same error
 everywhere. A misspelt handler would never be called, so it is refused when the class is defined.
 """
 
@@ -39,11 +39,11 @@ class Kind(NamedTuple):
 
 
 class Handlers:
-    """The handlers of one class, its parents' included.
+    """The handlers of one class, including inherited ones.
 
     Timers and the names of message handlers are known when the class is defined. The message classes come from the
     annotations of the handlers. An annotation may name a class that does not exist yet, so `kinds` is completed
-    when it is first read. Dispatch does not wait for that: it goes by the name of the message's class.
+    when it is first read. Dispatch does not need `kinds`: it looks up the name of the message's class.
     """
 
     def __init__(self, cls: type) -> None:
@@ -90,7 +90,7 @@ class Handlers:
 
     @property
     def kinds(self) -> dict[str, Kind]:
-        """Kind name → message class and handler, for whoever must make a message from its name."""
+        """Kind name → message class and handler, for callers that must build a message from its name."""
         if self._kinds is None:
             self._kinds = {
                 kind.__name__: Kind(kind, handler)
@@ -116,7 +116,7 @@ class Handlers:
 
 
 def check_handlers(cls: type) -> None:
-    """Refuse a handler that nothing would ever call."""
+    """Refuse a handler that would never be called."""
     for name, handler in vars(cls).items():
         if not name.startswith("on_") or not callable(handler):
             continue
@@ -135,7 +135,7 @@ def check_handlers(cls: type) -> None:
 
 
 def _check_returns_at_once(cls: type, name: str, handler: Any) -> None:
-    """Refuse a generator and a coroutine: a call of one only makes an object, and nothing of its body runs."""
+    """Refuse a generator and a coroutine: calling one only makes an object, and its body does not run."""
     kinds = (
         ("a coroutine (async def)", inspect.iscoroutinefunction),
         ("a generator (yield)", inspect.isgeneratorfunction),
@@ -153,7 +153,7 @@ def _check_message_name(cls: type, name: str, handler: Any) -> None:
     try:
         kinds = list(_annotated(handler))
     except NameError:
-        return  # the class of the message is not defined yet; delivery will tell
+        return  # the class of the message is not defined yet; a wrong one is found at delivery
     for kind in kinds:
         if handler_name(kind) != name:
             raise BadHandler(
@@ -172,7 +172,7 @@ def _annotated(handler: Any) -> Iterator[type[Message]]:
 
 
 def _names(cls: type) -> list[str]:
-    """Every `on_` name of a class and its parents, the parents' first, in the order of definition."""
+    """Every `on_` name of a class, in the order of definition; inherited names come first."""
     return list(dict.fromkeys(name for base in reversed(cls.__mro__) for name in vars(base) if name.startswith("on_")))
 
 

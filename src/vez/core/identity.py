@@ -1,10 +1,10 @@
-"""Identity: two values are one only if they are equal and of the same types, all the way down.
+"""Identity: two values are identical only if they are equal and have the same types at every depth.
 
 Python says that 1 == True == 1.0, and that 0.0 == -0.0. A handler can tell them apart (`is not False`, `type`, `repr`,
-division), so states in which they differ are different states. A class may also define `__eq__` itself and leave a part
-out, so what such a value holds is compared part by part. That is possible only for kinds whose parts are known: those
-that docs/reference/core.md allows. Any other value is refused, for its `__eq__` may hide something:
-Decimal("1.0") == Decimal("1.00").
+division), so states in which they differ are different states. A class may also define an `__eq__` that ignores a
+part, so the parts of such a value are compared one by one. That is possible only for the kinds that
+docs/reference/core.md allows, because their parts are known. Any other value is refused, because its `__eq__` may
+ignore a difference: Decimal("1.0") == Decimal("1.00").
 """
 
 from __future__ import annotations
@@ -29,18 +29,21 @@ class ForeignValue(Exception):
         self.value = value
 
     def refusal(self, who: str) -> ProtocolBug:
-        """What is wrong; `who` did what: "Vote.on_ask of process 2 left promised at"."""
+        """The error that reports the value.
+
+        `who` is the error message up to the value, for example "Vote.on_ask of process 2 left promised at".
+        """
         found = article(type(self.value).__name__)
         return ProtocolBug(f"{who} {self.value!r}, {found}; expected {ALLOWED}", hint="use one of these kinds itself")
 
 
 def identity(value: Any) -> Any:
-    """A key that is equal for two values only if nothing can tell them apart."""
+    """A key that is equal for two values only if no code can distinguish them."""
     return (value, shape(value))
 
 
 def shape(value: Any) -> Any:
-    """The types inside a value, and the sign of zero. Raises `ForeignValue` if there is one that may not be there."""
+    """The types inside a value, and the sign of zero. Raises `ForeignValue` if a type is not allowed."""
     kind: Any = type(value)
     if kind in _ATOMS:
         return kind
@@ -60,7 +63,10 @@ def shape(value: Any) -> Any:
 
 
 def _parts(compared: bool, values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """What tells two values with these parts apart, beside an `__eq__` that compares all of them, or does not."""
+    """The part of a shape that distinguishes values with different parts.
+
+    The shapes of the parts suffice if `__eq__` compares every part (`compared`); otherwise their identities are needed.
+    """
     return shapes(values) if compared else tuple(map(identity, values))
 
 
@@ -75,7 +81,7 @@ def field_of(fields: dict[str, Any]) -> str:
 
 
 def shapes(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The shape of each value. Every new state passes here, so most values take one look."""
+    """The shape of each value. This runs for every new state, so most values take one lookup."""
     kinds = tuple(map(type, values))
     if _ATOMS.issuperset(kinds):
         return kinds
@@ -87,7 +93,7 @@ _MOST_KNOWN = 1 << 15
 
 
 def _known_shape(value: Any) -> Any:
-    """The shape of a value, remembered for the object: a handler leaves most of the fields as they were."""
+    """The shape of a value, cached by object, because a handler leaves most fields unchanged."""
     known = _KNOWN.get(id(value))
     if known is not None and known[0] is value:
         return known[1]

@@ -1,7 +1,7 @@
-"""Io: everything that a handler may do to the world.
+"""Io: the only interface through which a handler acts on the world.
 
-Each world has its own: the simulator's moves virtual time, the checker's records effects as data, a node's
-writes to sockets. An algorithm cannot tell them apart, and that is the point.
+Each world implements it: the simulator with virtual time, the checker by recording effects as data, a node with
+sockets. An algorithm cannot distinguish them, so the same code runs in all of them.
 """
 
 from __future__ import annotations
@@ -42,16 +42,17 @@ class Io(Protocol):
         """The centre of a star; elsewhere the first process."""
 
     def after(self, process: int) -> int:
-        """The process to the right of another one. In a ring, this opens the way past a dead neighbour."""
+        """The process to the right of another one. In a ring, this one may send to it from then on: a dead
+        neighbour can be skipped."""
 
     def send(self, to: int, message: Message) -> None:
-        """Send one message. A message to oneself is delivered too, but not counted."""
+        """Send one message. A process may send to itself; that message is delivered, but not counted."""
 
     def broadcast(self, message: Message) -> None:
         """Send to every peer, in ascending order."""
 
     def set_timer(self, name: str, after_ms: float) -> None:
-        """Call `on_timer_<name>` later. A timer of the same name that still runs is replaced."""
+        """Call `on_timer_<name>` later. This replaces a running timer of the same name."""
 
     def cancel_timer(self, name: str) -> None:
         """Cancel a timer. Does nothing if it is not running."""
@@ -60,13 +61,13 @@ class Io(Protocol):
         """Choose one option: drawn from the seed in the simulator, every one in the checker."""
 
     def enter(self, token: int | None = None) -> None:
-        """Say that this process is inside now. The harness decides for how long, then calls `on_done`.
+        """Tell the application that this process is inside now. It calls `on_done` when it leaves.
 
-        `token` is the fencing token of this stay, where the algorithm hands out tokens.
+        `token` is the fencing token of this stay, if the algorithm issues tokens.
         """
 
     def elected(self, leader: int | None, term: int = 0) -> None:
-        """Say whom this process takes for the leader from now on; None if it knows no leader now."""
+        """Tell the application which process is the leader, in this process's view; None if it knows no leader."""
 
     def note(self, text: str) -> None:
-        """Leave a remark in the trace."""
+        """Write a remark into the trace."""

@@ -23,13 +23,13 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar, dataclass_transfo
 
 import msgspec
 
-from vez.core import guards
+from vez.core import class_rules
 from vez.core.assumptions import Assumption, Property
 from vez.core.declarations import check_declarations, checked_bound, deferred
+from vez.core.drawn_view import View
 from vez.core.handlers import Handlers, check_handlers
 from vez.core.io import Io
 from vez.core.topology import Complete, Topology
-from vez.core.view import View
 from vez.errors import BadHandler
 
 T = TypeVar("T")
@@ -59,23 +59,24 @@ class Process(msgspec.Struct, eq=False, gc=False, kw_only=True):
     guarantees: ClassVar[tuple[Property, ...]] = ()
     role: ClassVar[Literal["mutex", "election", "other"]] = "other"
     wrong: ClassVar[str] = ""
-    """Why this algorithm is kept although it is wrong; empty for the honest ones."""
+    """The reason why this algorithm is in the catalogue although it is wrong; empty if it is not known to be wrong."""
     symmetry: ClassVar[Literal["", "full", "rotation"]] = ""
-    """Renamings of the processes under which it behaves alike: of all but the hub where identifiers are compared for
-    equality alone, round the ring where they are not looked at; none where they are compared by order."""
+    """The renamings of processes that do not change the behaviour. "full": any renaming that keeps the hub, if
+    identifiers are only compared for equality. "rotation": rotations of the ring, if identifiers are never read.
+    Empty: none, because identifiers are compared by order."""
     identifier_fields: ClassVar[tuple[str, ...]] = ()
-    """The fields of the process and of its messages that hold identifiers, and nothing else; for symmetry."""
+    """The fields of the process and of its messages that hold only identifiers. The symmetry reduction renames them."""
     fault_parameters: ClassVar[tuple[str, ...]] = ()
-    """Parameters that say how often something goes wrong in the process itself; the checker prints them with faults."""
+    """Parameters that set how often the process itself fails. The checker prints them with the faults."""
     abstraction: ClassVar[str] = ""
-    """What a model leaves out or counts otherwise than the real thing; the checker prints it with its verdicts."""
+    """The differences between the model and the real algorithm. The checker prints this text with its verdicts."""
     __handlers__: ClassVar[Handlers]
-    """What the class reacts to; read it with `handlers_of`."""
+    """The handlers of the class; read them with `handlers_of`."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         with deferred(cls):
-            guards.check_fields(cls, "process")
+            class_rules.check_fields(cls, "process")
             check_handlers(cls)
             check_declarations(cls)
             cls.__handlers__ = Handlers(cls)
@@ -89,15 +90,15 @@ class Process(msgspec.Struct, eq=False, gc=False, kw_only=True):
         """Called once, before anything else. Does nothing by default."""
 
     def on_recover(self, io: Io) -> None:
-        """After a crash: only durable fields and parameters are as they were."""
+        """Called after a crash. Only durable fields and parameters have kept their values."""
         self.on_start(io)
 
     def watches(self, me: int, ids: tuple[int, ...]) -> tuple[int, ...]:
-        """Whose crashes this process must be told of, where a failure detector is used. By default everybody's."""
+        """The processes whose crashes a failure detector must report to this one. By default all others."""
         return tuple(peer for peer in ids if peer != me)
 
     def objection(self, ids: tuple[int, ...]) -> str:
-        """What is wrong with the parameters for these processes, in words; empty if nothing is."""
+        """A text that says why the parameters do not suit these processes; empty if they do."""
         return ""
 
     def longest_delay_ms(self) -> float | None:
@@ -109,7 +110,7 @@ class Process(msgspec.Struct, eq=False, gc=False, kw_only=True):
         return ""
 
     def view(self) -> View | None:
-        """What pictures of the network show in addition: who still competes, where edges point; None: nothing."""
+        """Additional state for pictures of the network; None if there is none."""
         return None
 
 
@@ -121,12 +122,12 @@ class Mutex(Process):
 
     role = "mutex"
     endless_requests: ClassVar[bool] = False
-    """True if requests without end lead to finitely many states, because nothing counts them: `vez check` then asks
-    without end. Not inherited, because a subclass may count."""
+    """True if an unlimited number of requests leads to finitely many states, because nothing counts them. `vez check`
+    then does not limit the requests. Not inherited, because a subclass may count requests."""
 
     @classmethod
     def bypass_bound(cls, n: int) -> int | None:
-        """How often, among n processes, later requests may overtake one that is placed; None: there is no bound.
+        """The largest number of later requests that may overtake a placed one, among n processes; None if unbounded.
 
         A request is placed when all messages that `on_want` sent have arrived, and at once if it sent none. A later
         request is one that is made after that. A class that guarantees `bounded_waiting` must override this.
@@ -151,10 +152,10 @@ class Mutex(Process):
         raise BadHandler(f"{type(self).__name__} has no on_done", hint="a Mutex defines on_want and on_done")
 
     def on_withdraw(self, io: Io) -> None:
-        """The application no longer waits. By default the request stays, and the process leaves at once when let in.
+        """The application no longer waits. By default the request remains, and the process leaves at once when granted.
 
-        Override this only where the protocol can take a request back: when it returns, the process does not want in
-        any more and must not call `io.enter()` for that request.
+        Override this only if the protocol can take a request back. After it returns, the process must not call
+        `io.enter()` for that request.
         """
 
     @classmethod
@@ -164,20 +165,20 @@ class Mutex(Process):
 
 
 class Election(Process):
-    """A process that can be asked to elect a leader, and says whom with `io.elected`."""
+    """A process that can be asked to elect a leader. It reports the leader with `io.elected`."""
 
     role = "election"
     best_wins: ClassVar[bool] = False
-    """True if the leader is promised to be the last live process of `candidates`."""
+    """True if the algorithm promises that the leader is the last live process of `candidates`."""
 
     one_election: ClassVar[bool] = False
-    """True if it is written for a single election: worlds refuse to ask a process twice."""
+    """True if the algorithm is written for a single election: worlds refuse to ask a process twice."""
 
     rising_terms: ClassVar[bool] = False
-    """True if a later leader always has a larger term than an earlier one: programs may fence with it."""
+    """True if a later leader always has a larger term than an earlier one, so that programs may fence with the term."""
 
     def candidates(self, ids: tuple[int, ...]) -> tuple[int, ...]:
-        """Who of these may lead, the best last. By default everybody, by identifier."""
+        """The processes of `ids` that may lead, the best last. By default all of them, by identifier."""
         return tuple(sorted(ids))
 
     def on_elect(self, io: Io) -> None:
@@ -186,12 +187,12 @@ class Election(Process):
 
 
 def name_of(cls: type[Process]) -> str:
-    """The name of an algorithm in messages: its own, or that of the class."""
+    """The name of an algorithm for messages: its `name`, or the name of the class if it has none."""
     return cls.name or cls.__name__
 
 
 def bypass_bound(cls: type[Process], n: int) -> int | None:
-    """The bound on bypasses of a mutex among n processes; None if it names none."""
+    """The bound on bypasses of a mutex among n processes; None if it declares no bound."""
     return checked_bound(cls, n) if issubclass(cls, Mutex) else None
 
 

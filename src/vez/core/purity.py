@@ -1,9 +1,10 @@
-"""Purity: a handler may depend on its fields, its event and `io.choose`, and on nothing else.
+"""Purity: checks that a handler depends only on its fields, its event and `io.choose`.
 
 The checker runs every handler once for each local state and event, and remembers the outcome. If a handler reads a
-clock, a random number, a global or the order of a set, what is remembered is luck, and so is the verdict. So every call
-is repeated, later and in another order, from equal fields whose sets are iterated backwards, and compared. A debug run
-of the simulator does the same. What this sees and what it cannot see is written in docs/decisions/core.md.
+clock, a random number, a global or the order of a set, the remembered outcome is arbitrary, and so is the verdict. So
+every call is repeated, later and in another order, from equal fields whose sets are iterated backwards, and the two
+outcomes are compared. A debug run of the simulator does the same. docs/decisions/core.md lists what this finds and
+what it cannot find.
 """
 
 from __future__ import annotations
@@ -22,17 +23,17 @@ from vez.core.process import PARAMETER, Process, marked
 from vez.errors import NotDeterministic, ProtocolBug
 
 BATCH = 256
-"""Calls between two repetitions: enough that a counter or a cache has moved on meanwhile."""
+"""The number of calls after which all are repeated: enough for a counter or a cache to have changed meanwhile."""
 
 FEWEST, ROUNDS = 512, 64
-"""Where fewer calls than this were made, they are repeated up to so many times, until there are about as many."""
+"""If fewer than FEWEST calls were made, they are repeated up to ROUNDS times, until there are about FEWEST calls."""
 
 Fields = tuple[Any, ...]
 T = TypeVar("T")
 
 
 class Call(NamedTuple):
-    """One call of a handler: of which process, in which state, and the choices that were made for it."""
+    """One call of a handler: the process, its state, the arguments, and the choices that were made."""
 
     process: int
     body: Any  # a Process that no handler has touched; each call gets a copy
@@ -42,10 +43,10 @@ class Call(NamedTuple):
 
 
 class Backwards(frozenset[T]):
-    """An equal set that is iterated in the opposite order, as are the sets that are made from it.
+    """An equal set that is iterated in the opposite order. Sets that are computed from it are reversed too.
 
-    A copy of it by C code (`{*names}`) does not ask `__iter__`. So its members are also put in, in the opposite order:
-    those whose hashes collide then come out in another order.
+    A copy by C code (`{*names}`) does not call `__iter__`. So the members are also inserted in the opposite order:
+    members whose hashes collide then come out in another order.
     """
 
     order: tuple[T, ...]
@@ -61,7 +62,7 @@ class Backwards(frozenset[T]):
 
 
 def _keep_turned(name: str) -> None:
-    """Let an operation give a set that is turned round too."""
+    """Replace a set operation of `Backwards` by one that returns a `Backwards` too."""
     plain = getattr(frozenset, name)
 
     def turned(self: Backwards[Any], *others: Any) -> Any:
@@ -79,10 +80,10 @@ for _operation in (
 
 
 class Purity:
-    """The calls that were made once, each with its effects and the fields after it."""
+    """The recorded calls, each with its effects and the fields after it."""
 
     def __init__(self, repeat: Callable[[Call], tuple[list[Effect], Fields]], *, in_order: bool = False) -> None:
-        """`in_order`: the order of messages to different processes matters, because a crash may fall between them."""
+        """`in_order`: the order of messages to different processes matters, because a crash may occur between them."""
         self._repeat = repeat
         self._in_order = in_order
         self._once: list[tuple[Call, list[Effect], Fields]] = []
@@ -105,7 +106,8 @@ class Purity:
         self._repeat_all(once)
 
     def finish(self) -> None:
-        """Repeat what was not repeated yet; if there were few calls, several times, for what changes after many."""
+        """Repeat the remaining calls. If there were few, repeat them several times, to find values that change after
+        many calls."""
         once = self._once
         self.settle()
         for number in range(min(ROUNDS, FEWEST // max(1, self._made))):
@@ -123,7 +125,7 @@ class Purity:
 
 
 def _refuse_assigned_parameters(call: Call, kind: type[Process], fields: Fields) -> None:
-    """A parameter is configuration: it outlives a crash, and processes may share it."""
+    """Refuse a handler that assigned a parameter: parameters survive crashes, and processes may share them."""
     for place in _parameters(kind):
         before = getattr(call.body, kind.__struct_fields__[place])
         if fields[place] is not before and fields[place] != before:
@@ -143,7 +145,7 @@ def _parameters(kind: type[Process]) -> tuple[int, ...]:
 def _turned(call: Call, known: dict[int, Any]) -> Call:
     """A call from an equal state: sets in its fields and in its message are iterated backwards.
 
-    `known` has what was turned before, by identity: neighbouring calls begin in the same state or share a message.
+    `known` caches the reversed values by object: neighbouring calls begin in the same state or share a message.
     """
     process, body, handler, arguments, script = call
     turned = known.get(id(body))
@@ -159,7 +161,7 @@ def _turned(call: Call, known: dict[int, Any]) -> Call:
 
 
 def _with_sets_backwards(value: Any) -> Any:
-    """An equal value whose sets are iterated backwards, those inside others too; itself if there is none."""
+    """An equal value whose sets, at any depth, are iterated backwards; the value itself if it contains no set."""
     kind = type(value)
     if kind is frozenset:
         return Backwards(map(_with_sets_backwards, value)) if value else value
@@ -181,7 +183,7 @@ _PLAIN = {int, bool, str, float, bytes, type(None)}
 
 
 def alike(one: Any, other: Any) -> bool:
-    """Equal, and of the same types all the way down: 1 == True, but a handler can tell them apart."""
+    """True if two values are equal and have the same types at every depth: a handler can tell 1 from True."""
     return bool(one == other) and _kinds(one) == _kinds(other)
 
 
@@ -204,7 +206,7 @@ def _kinds(value: Any) -> Any:
 
 
 def _by_receiver(effects: list[Effect]) -> tuple[dict[int, list[Message]], list[Effect]]:
-    """The effects, but for the order of messages to different processes, which no process can see."""
+    """The effects without the order of messages to different processes, which no process can see."""
     sent: dict[int, list[Message]] = {}
     rest: list[Effect] = []
     for effect in effects:

@@ -1,8 +1,8 @@
-"""Recorder: the `Io` that does nothing and records, in order, what a handler asks for.
+"""Recorder: an `Io` that performs nothing and records, in order, the calls that a handler makes.
 
-The checker compares the records, a debug run makes two of them before it acts, and a node uses one to keep the rule
-that durable fields are on disk before messages leave: run the handler on a recorder, write the fields that
-`durable_changes` names, then `perform` the effects.
+The checker compares the records. A debug run makes two of them before it acts. A node uses one so that durable fields
+are on disk before messages leave: it runs the handler on a recorder, writes the fields that `durable_changes` returns,
+then performs the effects.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from vez.core.topology import Topology
 
 T = TypeVar("T")
 
-_send = partial(tuple.__new__, Send)  # what Send(to, message) does, without a call of Python code in between
+_send = partial(tuple.__new__, Send)  # like Send(to, message), but without a call of Python code
 
 
 class Site:
-    """What one process can see of the world and that never changes."""
+    """The constant part of what one process can see: its identifier, and its place in the topology."""
 
     __slots__ = ("algorithm", "handlers", "hub", "me", "neighbours", "peers", "reachable", "right", "topology")
 
@@ -54,7 +54,7 @@ class Site:
 
 
 class Recorder:
-    """Records the effects of one call of one handler. `pick` chooses: the number of options → an index."""
+    """Records the effects of one call of a handler. `pick` maps a number of options to the index of the chosen one."""
 
     __slots__ = ("_pick", "_site", "effects")
 
@@ -92,7 +92,7 @@ class Recorder:
 
     def send(self, to: int, message: Message) -> None:
         site = self._site
-        if not (type(to) is int and to in site.reachable and isinstance(message, Message)):  # else all is well
+        if not (type(to) is int and to in site.reachable and isinstance(message, Message)):  # else it would pass
             check_send(site.topology, site.me, to, message)
         self.effects.append(_send((to, message)))
 
@@ -128,18 +128,18 @@ class Recorder:
 
 
 class Point(NamedTuple):
-    """A moment inside a handler: how many of its effects came before it, and the durable fields as they were then."""
+    """A moment inside a handler: the number of effects before it, and the durable fields at that moment."""
 
     effects: int
     durable: tuple[Any, ...]
 
 
 class ActionRecorder(Recorder):
-    """A recorder that also says at which moments inside the handler a crash makes a difference: after each action.
+    """A recorder that also lists the moments inside the handler at which a crash makes a difference: after each action.
 
-    Actions are what outlives a crash, in the order of the program: a send (a broadcast is one for each peer), an entry,
-    an election, and a write of durable fields. Fields that are written with no other action between them are written
-    together.
+    Actions are the effects that survive a crash, in the order of the program: a send (a broadcast is one for each
+    peer), an entry, an election, and a write of durable fields. Durable fields that are assigned with no other action
+    between them count as one write.
     """
 
     __slots__ = ("_durable", "_process", "_start", "_written")
@@ -164,7 +164,7 @@ class ActionRecorder(Recorder):
         self._written.append(self._values())
 
     def points(self) -> list[Point]:
-        """The moments before the first action and after each one but the last, to be asked when the handler is over."""
+        """The moments before the first action and after each one but the last. Call this after the handler returned."""
         found, written = [Point(0, self._start)], iter(self._written)
         for place, effect in enumerate(self.effects):
             if isinstance(effect, Send | Enter | Elect):

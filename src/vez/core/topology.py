@@ -1,7 +1,7 @@
-"""Topologies: who has a channel to whom.
+"""Topologies: the channels between processes.
 
-A topology is made from the identifiers of the processes, in the order in which they stand (round a ring,
-row by row in a grid). Neighbours come in ascending order, so that nothing depends on the order of a set.
+A topology is made from the identifiers of the processes, in order (along a ring, row by row in a grid).
+Neighbours are returned in ascending order, so that nothing depends on the order of a set.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from vez.errors import Misuse, ProtocolBug
 
 
 class Topology:
-    """Base class: the identifiers in the order of the ring, and what a process can ask about the others."""
+    """Base class: the identifiers in order, and the queries of a process about the others."""
 
     name: ClassVar[str] = ""
     need: ClassVar[str] = "channels in both directions"
-    """What an algorithm that is written for this topology needs, in words."""
+    """The channels that an algorithm for this topology needs, for error messages."""
     __slots__ = ("_index", "ids")
 
     def __init__(self, ids: Sequence[int]) -> None:
@@ -32,14 +32,14 @@ class Topology:
 
     def neighbours(self, process: int) -> tuple[int, ...]:
         """The processes to which this one has a channel, ascending."""
-        raise NotImplementedError  # pragma: no cover - every topology below says
+        raise NotImplementedError  # pragma: no cover - every topology below overrides it
 
     def peers(self, process: int) -> tuple[int, ...]:
         """All other processes, ascending."""
         return tuple(sorted(other for other in self.ids if other != process))
 
     def right(self, process: int) -> int:
-        """The next process in the order of the identifiers given; after the last comes the first."""
+        """The next process in the order of the identifiers; the first one follows the last."""
         return self.ids[(self._index[process] + 1) % len(self.ids)]
 
     def left(self, process: int) -> int:
@@ -47,7 +47,7 @@ class Topology:
         return self.ids[self._index[process] - 1]
 
     def after(self, process: int, skipped: int) -> int:
-        """The process to the right of another one, for a process that must skip that one."""
+        """The process to the right of `skipped`, for `process`, which must skip it."""
         return self.right(skipped)
 
     @property
@@ -60,12 +60,12 @@ class Topology:
         return process in self._index
 
     def has_channel(self, process: int, other: int) -> bool:
-        """True if a message from one to the other can be sent at all."""
+        """True if `process` can send messages to `other`."""
         return other in self.neighbours(process)
 
     @classmethod
     def first_missing(cls, other: Topology) -> tuple[int, int] | None:
-        """A channel that algorithms for this topology use and the other topology lacks; None if it has all."""
+        """A channel that algorithms for this topology use and the other topology lacks; None if it lacks none."""
         own = cls(other.ids)
         channels = ((process, near) for process in own.ids for near in own.neighbours(process) if near != process)
         return next((channel for channel in channels if not other.has_channel(*channel)), None)
@@ -76,7 +76,7 @@ class Topology:
 
 
 class Complete(Topology):
-    """Everybody has a channel to everybody."""
+    """Every process has a channel to every other."""
 
     name = "complete"
     need = "a channel between every two processes"
@@ -90,10 +90,10 @@ class Complete(Topology):
 
 
 class Ring(Topology):
-    """A ring of one direction: messages go to the right, and further right only past a neighbour that is dead.
+    """A ring of one direction: messages go to the right neighbour, or past it if it is dead.
 
-    A process that must skip a neighbour asks `io.after` for the next one, and may send there from then on. Nobody
-    checks that the neighbour is really dead: a failure detector may be wrong.
+    A process that must skip a neighbour asks `io.after` for the next one, and may send to it from then on. The topology
+    does not check that the neighbour is really dead: a failure detector may be wrong.
     """
 
     name = "ring"
@@ -102,7 +102,7 @@ class Ring(Topology):
 
     def __init__(self, ids: Sequence[int]) -> None:
         super().__init__(ids)
-        self._past: set[tuple[int, int]] = set()  # who asked for the way past a neighbour, and where it leads
+        self._past: set[tuple[int, int]] = set()  # (process, receiver): channels that `after` has opened
 
     def neighbours(self, process: int) -> tuple[int, ...]:
         return (self.right(process),)
@@ -135,7 +135,8 @@ class BidirectionalRing(Ring):
 
 
 class _Undirected(Topology):
-    """Algorithms for these ask for their neighbours, so any graph will do whose channels go both ways."""
+    """Base of undirected graphs. Their algorithms only ask for neighbours, so any graph with channels in both
+    directions suits them."""
 
     __slots__ = ()
 
@@ -146,7 +147,7 @@ class _Undirected(Topology):
 
 
 class Star(Topology):
-    """A hub, the first process, and everybody else around it."""
+    """A star: the first process is the hub, and every other process has a channel to it only."""
 
     name = "star"
     need = "channels between the first process and all others"
@@ -157,7 +158,7 @@ class Star(Topology):
 
 
 class Grid(_Undirected):
-    """Rows and columns as square as they can be, the last row perhaps shorter; channels up, down, left, right."""
+    """A grid that is as square as possible. The last row may be shorter. Channels go up, down, left and right."""
 
     name = "grid"
     __slots__ = ("columns",)

@@ -1,12 +1,12 @@
-"""Trace: what happened, in order, in one form for all worlds.
+"""Trace: the events of a run, in order, in the same format for all worlds.
 
-The simulator, the checker's counterexamples, nodes on sockets and torture runs all write this; the same
-properties judge it and the same pictures draw it. Times are integer microseconds, so that a trace is the
-same byte for byte on any machine. On disk it is JSON lines: a header, then one event a line (`vez.core.trace_file`
-reads it; docs/reference/traces.md lists the events).
+The simulator, the checker's counterexamples, nodes on sockets and torture runs all write traces; the same
+properties judge them and the same pictures draw them. Times are integer microseconds, so that a trace is the
+same byte for byte on any machine. On disk a trace is JSON lines: a header, then one event per line
+(`vez.core.trace_file` reads it; docs/reference/traces.md lists the events).
 
-Judges and pictures need what happened between the processes. A recorded run of real nodes is also validated against
-the algorithm, which needs what happened inside of them: how each started, its timers, its choices and what it stored.
+Judges and pictures need the events between the processes. A recorded run of real nodes is also validated against
+the algorithm. This needs the events inside the processes: how each started, its timers, its choices and what it stored.
 Those events are `INTERNAL`; pictures leave them out.
 """
 
@@ -17,26 +17,26 @@ from typing import Any, Literal, dataclass_transform
 
 import msgspec
 
+from vez.core.drawn_view import View
 from vez.core.message import STAGE
-from vez.core.view import View
 from vez.errors import ProtocolBug
 
 FORMAT = 2
 
 MessageId = tuple[int, int]
-"""Sender and number: every sender numbers its messages from 1. A network has no counter that all share."""
+"""Sender and number. Every sender numbers its messages from 1, because a network has no shared counter."""
 
 
 @dataclass_transform(frozen_default=True)
 class Event(msgspec.Struct, frozen=True, tag_field="event", tag=str.lower, omit_defaults=True):
-    """One thing that happened at one process. `at` is in microseconds since the start."""
+    """One event at one process. `at` is in microseconds since the start."""
 
     at: int
     process: int
 
 
 class Started(Event):
-    """The process exists from now on, with these parameters and these values in its other fields."""
+    """The process started, with these parameters and these values in its other fields."""
 
     parameters: dict[str, Any] = {}
     fields: dict[str, Any] = {}
@@ -47,7 +47,7 @@ class Wanted(Event):
 
 
 class Withdrew(Event):
-    """The application no longer waits. Unless `retracted`, the request stays, and the process leaves when let in."""
+    """The application no longer waits. Unless `retracted`, the request remains, and the process leaves when granted."""
 
     retracted: bool = False
 
@@ -57,7 +57,7 @@ class Asked(Event):
 
 
 class Sent(Event):
-    """A message left. `number` counts the messages of this sender."""
+    """A message was sent. `number` counts the messages of this sender."""
 
     number: int
     to: int
@@ -66,7 +66,7 @@ class Sent(Event):
 
     @property
     def message(self) -> MessageId:
-        """What identifies the message."""
+        """The sender and the number of the message, which identify it."""
         return self.process, self.number
 
 
@@ -78,7 +78,7 @@ class Delivered(Event):
 
     @property
     def message(self) -> MessageId:
-        """What identifies the message."""
+        """The sender and the number of the message, which identify it."""
         return self.sender, self.number
 
 
@@ -90,29 +90,29 @@ class Lost(Event):
 
     @property
     def message(self) -> MessageId:
-        """What identifies the message."""
+        """The sender and the number of the message, which identify it."""
         return self.process, self.number
 
 
 class Entered(Event):
-    """The process is inside from now on."""
+    """The process entered the critical section."""
 
     token: int | None = None
 
 
 class Wrote(Event):
-    """The process wrote to the protected resource, which checks tokens."""
+    """The process wrote to the protected resource. The resource checks tokens."""
 
     token: int
     accepted: bool
 
 
 class Left(Event):
-    """The process is outside again."""
+    """The process left the critical section."""
 
 
 class Elected(Event):
-    """The process takes `leader` for the leader from now on; None: it knows no leader."""
+    """The process now regards `leader` as the leader; None if it knows no leader."""
 
     leader: int | None
     term: int = 0
@@ -123,21 +123,21 @@ class Crashed(Event):
 
 
 class Recovered(Event):
-    """The process runs again, with its durable fields or with nothing."""
+    """The process runs again, with its durable fields or, if they were lost, without them."""
 
     memory: bool = True
     fields: dict[str, Any] = {}
-    """The durable fields that it found, where a crash may have stopped the process before or after it stored them."""
+    """The durable fields that it found, if a crash may have stopped the process before or after it stored them."""
     anew: bool = False
-    """It was started as if for the first time: `on_start` ran, not `on_recover`. Only real processes can do that."""
+    """True if it started as if for the first time: `on_start` ran, not `on_recover`. Only nodes can do that."""
 
 
 class Paused(Event):
-    """The process stands still; it is not dead."""
+    """The process is paused: it handles nothing, but has not crashed."""
 
 
 class Resumed(Event):
-    """The process goes on, and handles what has piled up."""
+    """The pause ended. The process handles the events that arrived meanwhile."""
 
 
 class Suspected(Event):
@@ -147,13 +147,13 @@ class Suspected(Event):
 
 
 class Trusted(Event):
-    """The failure detector took its suspicion of `peer` back."""
+    """The failure detector told the process that it no longer suspects `peer`."""
 
     peer: int
 
 
 class TimerSet(Event):
-    """A timer was set, or set anew. `after_us` is what the handler asked for; the process's clock may be off."""
+    """A timer was set or replaced. `after_us` is the requested duration; the process's clock may be wrong."""
 
     name: str
     after_us: int
@@ -172,44 +172,44 @@ class Fired(Event):
 
 
 class Chose(Event):
-    """A handler chose among so many options."""
+    """A handler chose among `options` options."""
 
     options: int
     index: int
 
 
 class Stored(Event):
-    """Durable fields changed. Stands before the messages of the same handler: they leave after it."""
+    """Durable fields changed. This event precedes the messages of the same handler, which leave after the write."""
 
     fields: dict[str, Any]
 
 
 class Cut(Event):
-    """A channel from `process` to `to` carries nothing from now on."""
+    """The channel from `process` to `to` was cut: it carries no messages."""
 
     to: int
 
 
 class Healed(Event):
-    """A channel from `process` to `to` carries messages again."""
+    """The channel from `process` to `to` carries messages again."""
 
     to: int
 
 
 class Status(Event):
-    """The process's own words on its state, when they change."""
+    """The process's description of its state changed."""
 
     text: str
 
 
 class Viewed(Event):
-    """What the process lets pictures of the network show, when that changes. No judge looks at it."""
+    """The process's `View`, for pictures of the network, changed. No judge reads it."""
 
     view: View
 
 
 class Noted(Event):
-    """A remark of the algorithm."""
+    """The algorithm wrote a remark."""
 
     text: str
 
@@ -221,18 +221,18 @@ AnyEvent = (
 )  # fmt: skip
 
 INTERNAL = (Started, TimerSet, TimerCancelled, Chose, Stored)
-"""Events that only a validation of the run needs."""
+"""Events that only the validation of a run needs."""
 
 Role = Literal["mutex", "election", "other"]
 End = Literal["quiet", "finished", "time", "events", "interrupted", "raised"]
-"""Why a run ended: nothing left to happen; the work was done; a limit of time or of events was met; Ctrl-C; a handler
-raised an exception, which the last event notes."""
+"""The reason why a run ended, in this order: no event was left; the work was done; a limit of time or of events was
+reached; Ctrl-C; a handler raised an exception, which the last event notes."""
 
 
 class Promises(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the world of a run promised. A validation takes what breaks a promise for a mistake in the trace.
+    """The promises of the world of a run. The validation reports a broken promise as a mistake in the trace.
 
-    A world that promises nothing may do anything that the events say; what the algorithm assumes is another matter.
+    A world without promises may do anything that the events record. The assumptions of the algorithm are separate.
     """
 
     fifo: bool = False
@@ -242,17 +242,19 @@ class Promises(msgspec.Struct, frozen=True, omit_defaults=True):
     once: bool = False
     """No message arrives twice."""
     timers: Literal["exact", "late", "any"] = "any"
-    """A timer runs out when it is due or at the end of a pause; when it is due or later; at any time."""
+    """The time at which a timer runs out. "exact": when it is due or at the end of a pause. "late": when it is due or
+    later. "any": at any time."""
     time_scale: float = 1.0
-    """How many microseconds of the trace a timer of one microsecond takes."""
+    """The number of microseconds in the trace that a timer of one microsecond takes."""
     instant: bool = False
     """A handler takes no time: all its events have one time."""
     whole_steps: bool = False
     """A crash never stops a process in the middle of a handler."""
     whole_ends: bool = False
-    """The end of the run stopped no process in the middle of a handler: each has finished it or crashed."""
+    """The end of the run stopped no process in the middle of a handler: each process finished it or crashed."""
     sharp_faults: bool = False
-    """Crashes and cuts work at once: what meets them is recorded as lost right then, and nothing comes through late."""
+    """Crashes and cuts take effect at once: a message that meets one is recorded as lost at that time, and none arrives
+    later."""
 
 
 Unseen = Literal["started", "timers", "choices", "stored"]
@@ -272,35 +274,35 @@ class Header(msgspec.Struct, frozen=True, omit_defaults=True):
     end: End = "quiet"
     ended_at: int = 0
     message_us: int = 1000
-    """One message time, the mean delay of a message: the unit of the delays of the papers."""
+    """The mean delay of a message: the unit in which papers give delays."""
     guarantees: tuple[str, ...] = ()
     assumes: tuple[str, ...] = ()
     best_wins: bool = False
     candidates: tuple[int, ...] = ()
-    """Who may lead, the best last; empty: everybody, by identifier."""
+    """The processes that may lead, the best last; empty for all processes, by identifier."""
     bypass_bound: int | None = None
     stay_bound_us: int | None = None
-    """How long a stay may last, where the algorithm assumes a bound (a lease)."""
+    """The longest allowed stay, if the algorithm assumes a bound (a lease)."""
     delay_bound_us: int | None = None
-    """How long a message may take, where the algorithm's timers rest on it."""
+    """The largest allowed message delay, if the algorithm's timers depend on it."""
     drifting: tuple[int, ...] = ()
-    """Processes whose clocks are off."""
+    """The processes whose clocks are wrong."""
     patience_us: int = 0
-    """How old a request must be, at the end of a run that a limit cut short, to count as starving."""
+    """The age from which a waiting request counts as starving at the end of a run that reached a limit."""
     loop_us: tuple[int, int] | None = None
-    """The stretch that this run repeats, and would repeat for ever; pictures draw it once and mark it."""
+    """Start and end of the loop that this run would repeat for ever. Pictures draw it once and mark it."""
     promises: Promises = Promises()
     hosts: tuple[int, ...] = ()
-    """On which host each of `ids` ran, if there were several: their clocks cannot be compared, so the order of events
-    of different hosts is known only where one happened before the other. Empty: one clock."""
+    """The host on which each of `ids` ran, if there were several. Their clocks cannot be compared, so the order of
+    events of different hosts is known only where one happened before the other. Empty if there was one clock."""
     unseen: tuple[Unseen, ...] = ()
-    """What was not recorded, although it may have happened."""
+    """The kinds of events that were not recorded, although they may have happened."""
     names: tuple[str, ...] = ()
-    """What pictures call each of `ids`; empty: by its identifier."""
+    """The names of `ids` in pictures; empty to show the identifiers."""
     title: str = ""
     """The title of the scenario."""
     events: int | None = None
-    """How many events the file has, so that a truncated file is noticed; None in memory."""
+    """The number of events in the file, to detect a truncated file; None in memory."""
 
 
 class Trace(msgspec.Struct, frozen=True):
@@ -317,7 +319,7 @@ class Trace(msgspec.Struct, frozen=True):
         return {event.message: event for event in self.events if isinstance(event, Sent)}
 
     def to_bytes(self) -> bytes:
-        """JSON lines; the same run gives the same bytes."""
+        """The trace as JSON lines. The same run gives the same bytes."""
         try:
             header = msgspec.structs.replace(self.header, events=len(self.events))
             return b"\n".join((_encoder.encode(header), *map(_encoder.encode, self.events), b""))
@@ -332,12 +334,12 @@ _encoder = msgspec.json.Encoder(order="deterministic")
 
 
 def label(sent: Sent) -> str:
-    """A message as people write it: Request(41)."""
+    """A message in short notation: Request(41)."""
     return spoken(sent.kind, sent.fields)
 
 
 def spoken(kind: str, fields: Mapping[str, Any]) -> str:
-    """A kind of message with its values. A `stage`, those whom an election leaves out, comes last."""
+    """A kind of message with its values. The `stage`, the processes that an election leaves out, comes last."""
     values = ", ".join(filter(None, (_field(name, value) for name, value in fields.items() if name != STAGE)))
     if fields.get(STAGE):
         values += f"{' ' if values else ''}without {_plain(fields[STAGE])[1:-1]}"
@@ -345,7 +347,7 @@ def spoken(kind: str, fields: Mapping[str, Any]) -> str:
 
 
 def _field(name: str, value: object) -> str:
-    """A value; for True the name of the field, for False nothing. An answer (`yes`) is shown either way."""
+    """A value as text: the field's name for True, an empty text for False. The field `yes` is shown in both cases."""
     if isinstance(value, bool) and name != "yes":
         return name.replace("_", " ") if value else ""
     return _plain(value)

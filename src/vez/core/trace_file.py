@@ -1,7 +1,7 @@
-"""Reading traces from files: format 2, and format 1, which is turned into format 2.
+"""Trace files: reads format 2, and format 1, which it converts to format 2.
 
 Format 1 (vez 0.1) numbered all messages of a run with one counter, so a delivery did not name its sender, and it had
-no `INTERNAL` events. Its traces are judged and drawn like any other; a validation sees less in them.
+no `INTERNAL` events. Its traces are judged and drawn like any other, but a validation can check less in them.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from vez.errors import BadData, MissingFile
 
 MAX_DEPTH = 30
 MAX_BYTES = 256 * 1024 * 1024
-"""A trace is read whole; a larger file is refused rather than swapped."""
+"""Largest file in bytes. A trace is read as a whole, so a larger file is refused."""
 _HINT = "a trace is JSON lines as written by `vez sim --trace`"
 
 _OTHERS: dict[type[Event], str] = {
     Sent: "to", Cut: "to", Healed: "to", Suspected: "peer", Trusted: "peer", Elected: "leader", Delivered: "sender",
 }  # fmt: skip
-"""Where an event names a second process."""
+"""The fields in which events name a second process."""
 
 
 class _Delivered1(Event, tag="delivered"):
@@ -63,7 +63,7 @@ def load(path: Path) -> Trace:
     """Read a trace from a file, and refuse one that makes no sense."""
     try:
         with path.open("rb") as file:
-            raw = file.read(MAX_BYTES + 1)  # whatever its size: a pipe has none, and a device may have no end
+            raw = file.read(MAX_BYTES + 1)  # without its size: a pipe has none, and a device may have no end
     except OSError as error:
         raise MissingFile(f"cannot read {path}: {error.strerror}") from error
     if len(raw) > MAX_BYTES:
@@ -72,7 +72,7 @@ def load(path: Path) -> Trace:
 
 
 def decode(raw: bytes, where: str) -> Trace:
-    """A trace from its bytes. Every line is untrusted."""
+    """The trace in these bytes. Every line is untrusted."""
     lines = raw.split(b"\n")
     if lines and not lines[-1]:
         lines.pop()
@@ -107,7 +107,7 @@ def decode(raw: bytes, where: str) -> Trace:
 
 
 def _upgraded(events: list[Any], where: str) -> Iterator[AnyEvent]:
-    """Events of format 1 with messages numbered by sender."""
+    """Convert events of format 1: number the messages by sender."""
     known: dict[int, MessageId] = {}
     counts: defaultdict[int, int] = defaultdict(int)
     for line, event in enumerate(events, 2):
@@ -145,7 +145,7 @@ def _check_depth(event: AnyEvent) -> None:
 
 
 def _check(trace: Trace, where: str) -> None:
-    """Refuse events of unknown processes or messages, and time that runs backwards."""
+    """Refuse events of unknown processes or messages, and times that decrease."""
     known, sent, at = set(trace.header.ids), set[MessageId](), 0
     if not known:
         raise BadData(f"{where}, line 1: a run has at least one process", hint=_HINT)

@@ -1,4 +1,4 @@
-"""Voting sets: whose votes a process needs, such that any two sets share a voter (Maekawa, 1985)."""
+"""Voting sets: the processes whose votes a process needs. Any two sets share a voter (Maekawa, 1985)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ VotingSets = tuple[tuple[int, ...], ...]
 
 
 def voting_set(me: int, ids: tuple[int, ...], given: VotingSets = ()) -> tuple[int, ...]:
-    """The voting set of a process: as given, or its row and its column of a grid.
+    """The voting set of a process: the given one, or its row and its column of a grid.
 
-    The grid has rows of ⌈√N⌉, the last perhaps shorter. Of the two places where the row of one process crosses
-    the column of another at most one can be missing, so any two sets meet for every N.
+    The grid has rows of ⌈√N⌉; the last may be shorter. For any two processes, the row of each crosses the column of
+    the other. At most one of these two places can be missing, so the two sets share a process, for every N.
     """
     members = sorted(ids)
     place = members.index(me)

@@ -1,7 +1,13 @@
-"""Pictures of a trace: text for a terminal, Mermaid for documents, SVG, and an HTML page that plays it.
+"""Pictures: of traces, of threads and requests over time, and charts.
 
-Every format takes a trace and the verdicts on it; what is broken is drawn in red, with its evidence.
-Imports `vez.core` and `vez.properties` only.
+    trace      pictures of a trace: text, Mermaid, SVG, and an HTML page that plays it
+    timeline   what threads did over time
+    lanes      requests in threads, queues and clients over time
+    chart      curves over two axes
+    report     an HTML page with sentences, tables and pictures
+
+Every picture of a trace takes the trace and the verdicts on it; broken properties are drawn in red, with their
+evidence. Imports `vez.core` and `vez.judge`. May be imported by: study, servers, cli.
 """
 
 from collections.abc import Callable

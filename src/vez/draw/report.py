@@ -1,4 +1,4 @@
-"""A report as one HTML page: sentences, tables and pictures; no scripts; for light and dark screens."""
+"""Report: one HTML page with sentences, tables and pictures, without scripts, for light and dark screens."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ figure{margin:1.2rem 0;overflow-x:auto}svg{max-width:100%;height:auto}.scroll{ov
 """
 _CODE = re.compile("`([^`]+)`")
 LONG = 15
-"""Rows of a table from which it stands below the pictures."""
+"""The number of rows from which a table is placed below the pictures."""
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,5 +67,5 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def is_figure(cell: str) -> bool:
-    """True for what is aligned to the right."""
+    """True if a cell is a number, which is aligned to the right."""
     return cell[:1].isdigit() or cell in ("–", "")

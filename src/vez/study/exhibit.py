@@ -7,18 +7,18 @@ import textwrap
 
 import msgspec
 
+from vez.catalogue.zoo import Specimen
 from vez.errors import VezError
 from vez.study.report import Report, run_and_report
 from vez.study.search import Break, first_break
 from vez.study.shortest import Shortest, shortest
-from vez.zoo import Specimen
 
 SEEDS = 100
 """Every specimen is caught within this many seeds; a test checks it."""
 
 
 class Exhibit(msgspec.Struct, frozen=True, kw_only=True):
-    """What `vez zoo NAME` shows."""
+    """The content of `vez zoo NAME`."""
 
     specimen: Specimen
     found: Break

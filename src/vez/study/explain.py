@@ -1,7 +1,7 @@
-"""Explain: how much of a broken run its picture would leave unexplained.
+"""Explain: the parts of a broken run that its picture would not explain.
 
-A process that crashes before it has done anything breaks a property as well as one that crashes with the token, but its
-picture is empty. So the shrinker prefers runs in which every fault has an effect that can be seen:
+A crash of a process that has not done anything can break a property just as a crash of the process with the token, but
+the picture shows nothing of it. So the shrinker prefers runs in which every fault has a visible effect:
 
 - a crash: the process took part before (sent, received, asked, was named as a leader), or misses a message; a
   process that is dead from the beginning was never there;
@@ -34,13 +34,13 @@ from vez.core.trace import (
     Trace,
     Wanted,
 )
-from vez.properties import Verdict
+from vez.judge.properties import Verdict
 
 TOOK_PART = (Sent, Delivered, Wanted, Asked, Fired, Elected)
 
 
 class Unexplained(NamedTuple):
-    """What the picture of a broken run does not explain. Fewer is better."""
+    """The number of things that the picture of a broken run does not explain. Fewer is better."""
 
     faults: int = 0
     """Faults without an effect that can be seen."""
@@ -50,12 +50,12 @@ class Unexplained(NamedTuple):
     """1 if the violation takes no time."""
 
     def is_worse_than(self, other: Unexplained) -> bool:
-        """True if anything is explained there and not here."""
+        """True if `other` explains something that this does not."""
         return any(here > there for here, there in zip(self, other, strict=True))
 
 
 def unexplained(trace: Trace, verdict: Verdict) -> Unexplained:
-    """What the picture of this broken run would not explain."""
+    """Count the things that the picture of this broken run would not explain."""
     together = all if verdict.name in (Property.EXCLUSION, Property.UNIQUENESS) else any
     lasts = bool(verdict.spans) and together(span.end > span.start for span in verdict.spans)
     idle = len(idle_crashes(trace)) + _idle_pauses(trace) + _idle_cuts(trace)
@@ -70,7 +70,7 @@ def shown_events(trace: Trace) -> int:
 def idle_crashes(trace: Trace) -> list[Crashed]:
     """The crashes that change nothing that can be seen."""
     idle: list[Crashed] = []
-    active: set[int] = set()  # who took part, or was named as a leader
+    active: set[int] = set()  # processes that took part, or were named as a leader
     sent = trace.messages()
     missed = {
         (sent[event.message].to, event.at) for event in trace if isinstance(event, Lost) and event.reason == "crash"
@@ -88,7 +88,7 @@ def idle_crashes(trace: Trace) -> list[Crashed]:
 
 
 def _idle_pauses(trace: Trace) -> int:
-    """How many pauses delayed nothing. At the end of a pause, everything happens that waited for it."""
+    """Number of pauses that delayed nothing. The events that waited for a pause happen at its end."""
     idle, resumed = 0, {(event.process, event.at) for event in trace if isinstance(event, Resumed)}
     busy = {
         (event.process, event.at)

@@ -1,10 +1,10 @@
 """Minimal: ask the checker whether fewer processes, requests or faults also break the property.
 
-Shrinking removes what it can from one run, and ends at a run that may be far from the smallest: another order of events
-might need fewer processes. The checker tries every order. It is asked about every configuration that is not larger
-than the shrunk run, the smallest first: processes from the fewest up, then requests (each way to give them to
-processes), then faults of the kinds that the run has. The first that breaks the property is taken; all smaller ones
-were seen to hold.
+Shrinking removes as much as possible from one run, and ends at a run that may be far from the smallest: another order
+of events might need fewer processes. The checker tries every order. It is asked about every configuration that is not
+larger than the shrunk run, the smallest first: processes from the fewest up, then requests (each way to distribute them
+among processes), then faults of the kinds that the run has. The first configuration that breaks the property is taken;
+in all smaller ones the property holds.
 
 A budget of faults is a limit, not a number that must be used, so a configuration that holds with all faults also holds
 with fewer. The work is limited by a number of states, not by time, so that the answer is the same on every machine.
@@ -18,32 +18,32 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from vez.core import answers
+from vez.core import overrides
 from vez.core.assumptions import Assumption
 from vez.core.process import Election, Mutex, Process
 from vez.core.trace import Trace
 from vez.errors import Misuse, VezError
-from vez.properties import Status
-from vez.properties.assumptions import broken_assumptions
-from vez.sim import simulate
-from vez.sim.scenario import Elect, Network, Scenario, Want
+from vez.judge.properties import Status
+from vez.judge.properties.assumptions import broken_assumptions
+from vez.worlds.sim import simulate
+from vez.worlds.sim.scenario import Elect, Network, Scenario, Want
 
 if TYPE_CHECKING:
-    from vez.check import Configuration, Counterexample
+    from vez.worlds.check import Configuration, Counterexample
 
 STATES = 200_000
-"""States explored in all questions together: a few seconds."""
+"""Largest number of states explored in all questions together: a few seconds."""
 QUESTIONS = 300
-"""Configurations that are asked about, each of which takes some hundredths of a second at least."""
+"""Largest number of configurations that are asked about; each takes some hundredths of a second at least."""
 TIMES = (Assumption.KNOWN_BOUNDS, Assumption.BOUNDED_STAY)
 """Assumptions that the checker drops if the run did not keep them. Other faults are counted."""
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """What the checker says about smaller configurations."""
+    """The checker's answer about smaller configurations."""
 
     minimal: bool
-    """True if the property was seen to hold in every smaller configuration."""
+    """True if the property holds in every smaller configuration, as the checker has found."""
     words: str
     example: Any = None
     """The `Counterexample` of the smallest configuration that breaks the property, if one was found."""
@@ -52,7 +52,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Undecided(Exception):
-    """The checker cannot tell; the text says why."""
+    """The checker cannot decide; the text is the reason."""
 
 
 def smallest(
@@ -90,10 +90,10 @@ class Questions:
         numbered: bool,
         states: int,
     ) -> None:
-        import vez.check  # here, because it needs NumPy
-        from vez.check.liveness.lassos import LIVENESS
+        import vez.worlds.check  # here, because it needs NumPy
+        from vez.worlds.check.liveness.lassos import LIVENESS
 
-        self._checker = vez.check
+        self._checker = vez.worlds.check
         self._safety = broken not in LIVENESS
         self._short, self._algorithm, self._broken = short, algorithm, broken
         self._numbered = numbered and not short.initial and not short.edges
@@ -104,7 +104,7 @@ class Questions:
         self._drift = 0.0
         # shrinking may leave the hub out, and another process that asks becomes the hub
         self._anybody = issubclass(algorithm, Mutex) and not {want.process for want in short.want} <= set(
-            answers.contenders(algorithm, short.ids)
+            overrides.contenders(algorithm, short.ids)
         )
         self._absent: list[str] = []
         if any(partition.one_way for partition in short.partition):
@@ -113,11 +113,12 @@ class Questions:
             self._absent.append("failure detector with heartbeats")
 
     def answer(self) -> Answer:
-        """Ask where bounds on time are kept but for pauses and drift, if these broke them; then without bounds."""
+        """Ask first with bounds on time that only pauses and drift may break, if the run broke them by these; then ask
+        without bounds."""
         return self._answer_in_time() or self._answer()
 
     def _answer_in_time(self) -> Answer | None:
-        """Where only pauses and clocks that are off can break bounds on time; None if nothing is found there."""
+        """The answer if only pauses and wrong clocks may break bounds on time; None if nothing is found."""
         short, off = self._short, max((abs(1 - one.rate) for one in self._short.drift), default=0.0)
         known = Assumption.KNOWN_BOUNDS in self._algorithm.assumes
         if not known or not (short.pause or short.drift) or off >= 1:
@@ -132,8 +133,8 @@ class Questions:
 
     def _answer(self) -> Answer:
         """Ask about one number of processes and requests after the other, until one breaks the property."""
-        for size in range(max(1, answers.smallest(self._algorithm)), len(self._short.ids) + 1):
-            for count in range(min(1, self._requests), self._requests + 1):  # if nobody asks, nothing can be judged
+        for size in range(max(1, overrides.smallest(self._algorithm)), len(self._short.ids) + 1):
+            for count in range(min(1, self._requests), self._requests + 1):  # without a request, nothing can be judged
                 broken = [way for way in self._ways(size, count) if self._ask(*way, self._faults) is not None]
                 if broken:
                     return self._with_fewest_faults(broken)
@@ -205,15 +206,15 @@ class Questions:
         )
 
     def _ways(self, size: int, count: int) -> Iterator[Way]:
-        """Which processes take part, and which of them ask, once for each time."""
+        """The processes that take part, and those that ask; a process is listed once for each of its requests."""
         for ids in self._groups(size):
             askable = ids
             if issubclass(self._algorithm, Mutex) and not self._anybody:
-                askable = answers.contenders(self._algorithm, ids)
+                askable = overrides.contenders(self._algorithm, ids)
             yield from ((ids, asked) for asked in combinations_with_replacement(askable, count))
 
     def _groups(self, size: int) -> Iterator[tuple[int, ...]]:
-        """The identifiers of so many processes."""
+        """The identifiers of `size` processes."""
         ids = self._short.ids
         if self._numbered:
             yield tuple(range(1, size + 1))
@@ -230,7 +231,7 @@ Way = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 def _is_possible(scenario: Scenario, algorithm: type[Process]) -> bool:
-    """False if the simulator refuses it too: a parameter does not fit to so many processes."""
+    """False if the simulator also refuses the scenario, because a parameter does not fit the number of processes."""
     try:
         simulate(scenario, algorithm)
     except Misuse:
@@ -245,7 +246,7 @@ def requests_of(short: Scenario, trace: Trace) -> int:
 
 
 def _faults_of(short: Scenario) -> dict[str, int]:
-    """How many faults of each kind that the checker has are in a scenario."""
+    """The number of faults of each kind in a scenario, for the kinds that the checker has."""
     return {
         "crashes": sum(crash.after_actions is None for crash in short.crash),
         "crashes_inside": sum(crash.after_actions is not None for crash in short.crash),

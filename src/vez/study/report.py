@@ -1,4 +1,4 @@
-"""Report: one run, judged and measured, as the command line prints it and as JSON."""
+"""Report: one run, judged and measured, for the command line and as JSON."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import msgspec
 from vez.core.process import Process
 from vez.core.trace import Trace
 from vez.errors import VezError
-from vez.properties import History, Measurements, Status, Verdict, judge, measure
-from vez.properties.assumptions import broken_assumptions
-from vez.properties.election import leader
-from vez.sim import Run, Scenario, simulate
-from vez.sim.scenario import Expect
-from vez.words import Sentence
+from vez.judge.properties import History, Measurements, Status, Verdict, judge, measure
+from vez.judge.properties.assumptions import broken_assumptions
+from vez.judge.properties.election import leader
+from vez.judge.words import Sentence
+from vez.worlds.sim import Run, Scenario, simulate
+from vez.worlds.sim.scenario import Expect
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):

@@ -8,8 +8,8 @@ import msgspec
 
 from vez.core.process import Process
 from vez.errors import HandlerFailed, ProtocolBug
-from vez.properties import Status, judge
-from vez.sim import Scenario, simulate
+from vez.judge.properties import Status, judge
+from vez.worlds.sim import Scenario, simulate
 
 
 class Break(msgspec.Struct, frozen=True, kw_only=True):

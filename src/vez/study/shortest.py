@@ -1,4 +1,4 @@
-"""Shortest: a failing run made as small and as easy to look at as it can be, with a word on whether it is minimal."""
+"""Shortest: a failing run made as small and as easy to look at as possible, and whether it is minimal."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import msgspec
 
 from vez.core.process import Process
 from vez.core.trace import Trace
-from vez.properties import Verdict
-from vez.properties.assumptions import broken_assumptions
-from vez.sim.scenario import Scenario, checked
+from vez.judge.properties import Verdict
+from vez.judge.properties.assumptions import broken_assumptions
 from vez.study.explain import Unexplained, shown_events, unexplained
 from vez.study.minimal import STATES, requests_of, smallest
 from vez.study.shrink import ATTEMPTS, Shrinker, reason, shrink, violation
 from vez.study.tidy import tidied
+from vez.worlds.sim.scenario import Scenario, checked
 
 
 class Shortest(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,7 +22,7 @@ class Shortest(msgspec.Struct, frozen=True, kw_only=True):
     minimal: bool
     """True if the checker saw the property hold with fewer processes, requests or faults."""
     words: str
-    """What is minimal, in words, or why it is not known."""
+    """The minimal numbers in words, or the reason why they are unknown."""
 
 
 def shortest(scenario: Scenario, algorithm: type[Process], broken: str, *, states: int = STATES) -> Shortest:
@@ -51,7 +51,7 @@ def smallest_of(
 def _smaller(
     short: Scenario, found: tuple[Trace, Verdict], example: Scenario, algorithm: type[Process], broken: str
 ) -> tuple[Scenario, Cost]:
-    """The shrunk run, or the checker's if that is smaller, or as small and explains more in fewer events."""
+    """The shrunk run, or the checker's run if that is smaller, or is as small and explains more in fewer events."""
     cost = _cost(short, *found)
     shrinker = Shrinker(checked(example.but(title="", expect=short.expect)), algorithm, broken, ATTEMPTS)
     if not shrinker.begin() or shrinker.reason != reason(found[1]):
@@ -66,7 +66,7 @@ def _smaller(
 
 
 Cost = tuple[int, int, int, Unexplained, int]
-"""Processes, requests, faults, what is not explained, events."""
+"""Processes, requests, faults, unexplained things, events."""
 
 
 def _cost(scenario: Scenario, trace: Trace, verdict: Verdict) -> Cost:

@@ -18,21 +18,21 @@ from vez.core.assumptions import Assumption, Property
 from vez.core.process import Process
 from vez.core.trace import Trace
 from vez.errors import VezError
-from vez.properties import Status, Verdict, judge
-from vez.properties.assumptions import broken_assumptions
-from vez.sim import Scenario, simulate
-from vez.sim.delays import US
-from vez.sim.scenario import Expect, Fate
+from vez.judge.properties import Status, Verdict, judge
+from vez.judge.properties.assumptions import broken_assumptions
 from vez.study.explain import Unexplained, idle_crashes, unexplained
+from vez.worlds.sim import Scenario, simulate
+from vez.worlds.sim.delays import US
+from vez.worlds.sim.scenario import Expect, Fate
 
 ATTEMPTS = 3000
 PARTS = ("want", "elect", "crash", "pause", "partition", "suspect", "drift", "message", "choice", "timer")
 DETAILS = ("message", "choice", "timer")
-"""What is neither a request nor a fault, unless a message is lost or copied."""
+"""Kinds of items that are neither requests nor faults, except messages that are lost or copied."""
 MOMENTS = ("at_ms", "recover_ms", "until_ms", "withdraw_ms")
 """Fields that hold a point in time."""
 MOST_MOMENTS = 40
-"""Times to which a crash without an effect is moved, at most."""
+"""Largest number of times to which a crash without an effect is moved."""
 Item = tuple[str, Any]
 
 
@@ -42,7 +42,7 @@ class Shrinker:
     def __init__(
         self, scenario: Scenario, algorithm: type[Process], broken: str, attempts: int, *, numbered: bool = False
     ) -> None:
-        """`numbered`: the identifiers are just numbers, so that the processes may get other ones."""
+        """`numbered` is True if the identifiers are only numbers, so that the processes may be renumbered."""
         self.algorithm = algorithm
         self.broken = broken
         self.left = attempts
@@ -54,7 +54,7 @@ class Shrinker:
         self.dropped: set[Assumption] = set()  # assumptions that the run does not keep
 
     def begin(self) -> bool:
-        """Judge the scenario to begin with. False if nothing is broken in it."""
+        """Judge the initial scenario. False if nothing is broken in it."""
         found = self._violation(self.best)
         if found is not None:
             self.reason, self.unexplained = reason(found[1]), unexplained(*found)
@@ -62,7 +62,7 @@ class Shrinker:
         return found is not None
 
     def keep(self, candidate: Scenario, *, better: bool = False) -> bool:
-        """Keep the candidate if it differs, still fails and explains as much (or `better`: more); True if kept."""
+        """Keep the candidate if it differs, still fails and explains as much (with `better`: more). True if kept."""
         if candidate == self.best or (self.best.elect and not candidate.elect):  # without a starter, all would start
             return False
         found = self._violation(candidate)
@@ -87,7 +87,7 @@ class Shrinker:
         return violation(scenario, self.algorithm, self.broken)
 
     def run(self, *, smaller: bool = True) -> Scenario:
-        """Shrink until no step helps, or no attempts are left. Unless `smaller`, requests and faults all stay."""
+        """Shrink until no step helps, or no attempts are left. Without `smaller`, all requests and faults stay."""
         before = None
         while before != self.best and self.left > 0:
             before = self.best
@@ -153,7 +153,7 @@ class Shrinker:
         self.keep(_with_items(self.best, [(part, _sooner(item, early)) for part, item in items]))
 
     def _close_gaps(self) -> None:
-        """Shift everything from some time on, so that less time passes before it."""
+        """Shift all events after a gap to earlier times."""
         moments = sorted({item.at_ms for _, item in _items(self.best) if hasattr(item, "at_ms")})
         for before, after in zip(moments[-2::-1], moments[:0:-1], strict=True):  # the last gap first
             for target in (before, before + 1, float(round((before + after) / 2))):

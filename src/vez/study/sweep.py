@@ -13,14 +13,14 @@ from typing import Any
 
 import msgspec
 
+from vez.catalogue.load import load_algorithm
 from vez.errors import Misuse, ProtocolBug
-from vez.properties import Status
-from vez.properties.measure import Summary
-from vez.sim import Scenario, simulate
-from vez.sim.setup import Setup
-from vez.study.load import load_algorithm
+from vez.judge.properties import Status
+from vez.judge.properties.measure import Summary
 from vez.study.report import report, unmet_expectations
 from vez.study.workers import in_order_of_completion
+from vez.worlds.sim import Scenario, simulate
+from vez.worlds.sim.setup import Setup
 
 CHUNK = 25
 """Seeds per task: enough to outweigh the cost of a task, few enough for a smooth progress bar."""
@@ -30,7 +30,7 @@ Word = tuple[str, str, str, bool]
 
 
 class Judged(msgspec.Struct, frozen=True):
-    """What is kept of the run of one seed."""
+    """The result of the run of one seed."""
 
     seed: int
     events: int
@@ -84,11 +84,11 @@ class Sweep(msgspec.Struct, kw_only=True):
 
     scenario: Scenario
     asked: int = 0
-    """How many runs were asked for."""
+    """Number of requested runs."""
     runs: int = 0
-    """How many were made; fewer than asked for where Ctrl-C ended the sweep."""
+    """Number of finished runs; fewer than requested if Ctrl-C ended the sweep."""
     seeds: tuple[tuple[int, int], ...] = ()
-    """First and last seed of each unbroken row of seeds that were run. Workers may leave gaps before Ctrl-C."""
+    """First and last seed of each contiguous range of seeds that were run. Workers may leave gaps before Ctrl-C."""
     events: int = 0
     by_kind: dict[str, int] = {}
     client_delay: Summary = Summary(0)
@@ -99,7 +99,7 @@ class Sweep(msgspec.Struct, kw_only=True):
     missed: int = 0
     """Number of runs that did not meet the expectations of the scenario."""
     first_missed: tuple[int, list[str]] | None = None
-    """The first such seed, and what it did not meet."""
+    """The first such seed, and the expectations that it did not meet."""
 
     @property
     def interrupted(self) -> bool:
@@ -108,7 +108,7 @@ class Sweep(msgspec.Struct, kw_only=True):
 
     @property
     def messages(self) -> int:
-        """All messages of all runs."""
+        """Number of messages of all runs."""
         return sum(self.by_kind.values())
 
     @property
@@ -203,7 +203,7 @@ def _merge(scenario: Scenario, asked: int, judged: list[Judged]) -> Sweep:
 
 
 def _rows(seeds: list[int]) -> tuple[tuple[int, int], ...]:
-    """Ascending seeds as unbroken rows: (first, last)."""
+    """Ascending seeds as contiguous ranges: (first, last)."""
     rows: list[tuple[int, int]] = []
     for seed in seeds:
         if rows and rows[-1][1] == seed - 1:

@@ -12,18 +12,18 @@ from itertools import islice
 from random import Random
 from typing import Any
 
-from vez.core import answers
+from vez.core import overrides
 from vez.core.assumptions import Assumption
 from vez.core.process import PARAMETER, Mutex, Process, marked, name_of
 from vez.errors import Misuse, UnknownName
-from vez.sim import Scenario, simulate
-from vez.sim.scenario import Crash, Nemesis, Network, Suspicion, Want, Workload
-from vez.sim.setup import DEFAULT_N
 from vez.study.explain import shown_events
 from vez.study.search import Break, breaks, first_break
 from vez.study.shortest import Shortest, smallest_of
 from vez.study.shrink import shrink
 from vez.study.tidy import tidied
+from vez.worlds.sim import Scenario, simulate
+from vez.worlds.sim.scenario import Crash, Nemesis, Network, Suspicion, Want, Workload
+from vez.worlds.sim.setup import DEFAULT_N
 
 SEEDS = 300
 SPREAD = "uniform(0.5, 1.5)"
@@ -31,7 +31,7 @@ SPREAD = "uniform(0.5, 1.5)"
 BUSY_MS = 30.0
 """Faults that are drawn here happen within this time, while requests or an election are in progress."""
 LONG_STAY_MS = 10.0
-"""Taken for the longest stay where the algorithm names none."""
+"""Longest stay in milliseconds where the algorithm names none."""
 SIZES = (3, DEFAULT_N, 4)
 """Numbers of processes to try if none is given. Fewer processes give shorter runs."""
 CANDIDATES = 4
@@ -70,8 +70,8 @@ def shortest_break(
 ) -> tuple[Break, Shortest] | None:
     """Shorten the first few violations, and ask the checker for a run that is smaller than the shortest of them.
 
-    The result has the violation that it came from. If Ctrl-C comes after a violation was found, it is the best until
-    then; else KeyboardInterrupt is raised.
+    The result contains the violation from which it was made. After Ctrl-C it is the best result so far; if no violation
+    was found before, `KeyboardInterrupt` is raised.
     """
     worlds = worlds_without(algorithm, assumption, n=n, seeds=seeds, parameters=parameters or {})
     found = islice(breaks(worlds, algorithm, algorithm.guarantees, progress=progress), CANDIDATES)
@@ -124,7 +124,7 @@ def _generate(
 ) -> Iterator[Scenario]:
     for seed in range(seeds):
         place, round_ = seed % len(worlds), seed // len(worlds)
-        size = n or max(SIZES[round_ % len(SIZES)], answers.smallest(algorithm))
+        size = n or max(SIZES[round_ % len(SIZES)], overrides.smallest(algorithm))
         requests = 1 + round_ // len(SIZES) % 3
         base = Scenario(
             algorithm=algorithm.name,
@@ -140,14 +140,14 @@ def _generate(
 
 
 def _workload(algorithm: type[Mutex], parameters: dict[str, Any], requests: int) -> Workload:
-    """Contention, with stays shorter than a lease."""
+    """A workload with contention, and with stays shorter than a lease."""
     longest = min(3.0, _stay_bound(algorithm, parameters) / 2)
     return Workload(requests=requests, think_ms="uniform(0, 10)", inside_ms=f"uniform(0.5, {longest:g})")
 
 
 def _stay_bound(algorithm: type[Mutex], parameters: dict[str, Any]) -> float:
     known = {name: value for name, value in parameters.items() if name in marked(algorithm, PARAMETER)}
-    bound = answers.longest_stay_ms(algorithm(**known))
+    bound = overrides.longest_stay_ms(algorithm(**known))
     return LONG_STAY_MS if bound is None else bound
 
 
@@ -168,7 +168,7 @@ def _pair(algorithm: type[Process], base: Scenario, chance: Random, inside_ms: f
     """Two processes that want in often. Algorithms without a progress guarantee get stuck less often than with more."""
     if not issubclass(algorithm, Mutex):
         return base
-    contenders = answers.contenders(algorithm, _ids(base))
+    contenders = overrides.contenders(algorithm, _ids(base))
     first = int(chance.random() * len(contenders))
     wants = tuple(
         Want(process=process, at_ms=float(at), inside_ms=inside_ms)
@@ -256,4 +256,4 @@ WORLDS: dict[Assumption, tuple[World, ...]] = {
     Assumption.PERFECT_DETECTOR: (_false_suspicion,),
     Assumption.STABLE_STORAGE: (_forgotten, _amnesia),
 }
-"""How each assumption is turned off. `unique_ids` is missing: equal identifiers could not be addressed."""
+"""The scenarios that break each assumption. `unique_ids` is missing: equal identifiers could not be addressed."""

@@ -1,7 +1,7 @@
 """Tidy: make a shrunk run easy to look at.
 
-A shrunk run may still overlap by only a microsecond, or go on long after the violation. Each step here is kept only if
-the same property is still broken after it.
+In a shrunk run two stays may overlap by only a microsecond, or the run may continue long after the violation. Each step
+here is kept only if the same property is still broken after it.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import msgspec
 
 from vez.core.assumptions import Property
 from vez.core.process import Process
-from vez.sim import Scenario
 from vez.study.shrink import violation
+from vez.worlds.sim import Scenario
 
 SEEN_AT_ONCE = (Property.EXCLUSION, Property.UNIQUENESS)
 """Properties that break at one point in time. Liveness properties are broken only at the end of a run."""
@@ -38,7 +38,7 @@ def tidied(short: Scenario, algorithm: type[Process], broken: str) -> Scenario:
         best = max((best, *_longer_stays(best)), key=visible)
     found = violation(best, algorithm, broken)
     if broken in SEEN_AT_ONCE and found is not None and found[1].spans:
-        # End a little after it begins or a microsecond before the first exit: what is sent after it does not matter.
+        # End a little after it begins, or a microsecond before the first exit. Later messages do not matter.
         last = (max(span.end for span in found[1].spans) - 1) / 1000
         soon = float(round(max(span.start for span in found[1].spans) / 1000 + LONGER_MS))
         ends = sorted({soon, float(int(last)), last}) if soon < last else [float(int(last)), last]

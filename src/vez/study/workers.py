@@ -9,10 +9,12 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from multiprocessing import active_children, get_context, parent_process
-from threading import Thread
+from queue import SimpleQueue
+from threading import Thread, current_thread, main_thread
 from typing import Any, TypeVar
 
 from vez.errors import WorkerDied
@@ -27,11 +29,18 @@ def in_order_of_completion(work: Callable[..., T], tasks: Iterable[tuple[Any, ..
             yield work(*task)
         return
     others = set(active_children())
+    count = 0
+    # Not `as_completed`: an interrupt in it leaves a future locked, and the pool then waits for that future for ever.
+    done: SimpleQueue[Future[T]] = SimpleQueue()
     # spawn, because a fork would copy locks that the thread of the progress bar may hold
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_follow_parent) as pool:
         try:
-            for future in as_completed([pool.submit(work, *task) for task in tasks]):
-                yield future.result()
+            with _signals_after():
+                for task in tasks:
+                    pool.submit(work, *task).add_done_callback(done.put)
+                    count += 1
+            for _ in range(count):
+                yield done.get().result()
         except BrokenProcessPool as error:
             raise WorkerDied(
                 "a worker process died before its work was done", hint="out of memory? try --jobs 1"
@@ -41,6 +50,28 @@ def in_order_of_completion(work: Callable[..., T], tasks: Iterable[tuple[Any, ..
             for child in set(active_children()) - others:
                 child.terminate()
             raise
+
+
+@contextmanager
+def _signals_after() -> Iterator[None]:
+    """Handle SIGINT and SIGTERM when this is over.
+
+    A `KeyboardInterrupt` in the middle of `submit` could leave a lock of the pool or of a future locked, or a worker
+    that nobody terminates.
+    """
+    if current_thread() is not main_thread():  # others are not interrupted
+        yield
+        return
+    came: list[int] = []
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, lambda number, _: came.append(number)) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+        for late in came:
+            signal.raise_signal(late)
 
 
 def _follow_parent() -> None:

@@ -1,15 +1,15 @@
-"""`python -m vez.testing URL`: run the conformance suite on any engine, and say what it gives."""
+"""`python -m vez.testing URL`: run the conformance suite on any engine, and print its traits."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from vez.engines import open_engine
-from vez.engines.base import Traits
-from vez.engines.promises import rows
-from vez.engines.urls import without_password
 from vez.errors import VezError
+from vez.locks.engines import open_engine
+from vez.locks.engines.base import Traits
+from vez.locks.engines.promises import rows
+from vez.locks.engines.urls import without_password
 
 USAGE = """usage: python -m vez.testing URL [options of pytest]
 
@@ -21,7 +21,7 @@ of a plug-in. What the engine's traits exclude is skipped with the reason. The n
 
 
 class _Url:
-    """Hands the URL to the suite. An option that pytest knows, so that workers of pytest-xdist get it too."""
+    """Passes the URL to the suite, as an option of pytest, so that workers of pytest-xdist get it too."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -32,7 +32,8 @@ class _Url:
 
 
 def _traits(url: str) -> Traits:
-    """What the engine can do, if it answers: one that connects at the first use is asked for something."""
+    """The traits of the engine, if it answers. An engine may connect only when it is first used, so it is sent a
+    request first."""
     engine = open_engine(url)
     try:
         engine.names(kind="lock" if engine.traits.locks else "election")
@@ -42,7 +43,7 @@ def _traits(url: str) -> Traits:
 
 
 def main(arguments: list[str]) -> int:
-    """The exit code."""
+    """Run the suite. Returns the exit code."""
     if not arguments or arguments[0] in ("-h", "--help") or arguments[0].startswith("-"):
         print(USAGE, end="", file=sys.stdout if arguments[:1] in (["-h"], ["--help"]) else sys.stderr)
         return 0 if arguments[:1] in (["-h"], ["--help"]) else 64

@@ -1,4 +1,4 @@
-"""Actors: owners of locks that a test controls, in a thread or in a task, with the same methods."""
+"""Actors: owners of locks that a test controls. Actors in a thread and in a task have the same methods."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 from vez import aio
-from vez.engines.base import Inspection, Kind, Leader
-from vez.turns.client import Client, connect
+from vez.locks.engines.base import Inspection, Kind, Leader
+from vez.locks.turns.client import Client, connect
 
 PATIENCE = 60.0
-"""Seconds after which a test gives up: on a machine with ten times as much work as it can do, the start of a Python
-takes ten seconds."""
+"""Seconds after which a test gives up. On a machine with ten times as much work as it can do, Python needs ten seconds
+to start."""
 
 
 def eventually(condition: Callable[[], bool], what: str = "the condition") -> None:
-    """Poll until a condition is true; `AssertionError` after a minute."""
+    """Poll until a condition is true. Raises `AssertionError` after a minute."""
     end = time.monotonic() + PATIENCE
     while not condition():
         if time.monotonic() > end:
@@ -33,7 +33,7 @@ class Actor(ABC):
 
     can_cancel = False
     client: Any
-    """Through which it acquires: a client for threads, or one for tasks."""
+    """The client that it uses: one for threads, or one for tasks."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -53,22 +53,22 @@ class Actor(ABC):
 
     @abstractmethod
     def transfer(self, leadership: Any, to: str) -> int:
-        """Transfer a leadership; its term."""
+        """Transfer a leadership. Returns the new term."""
 
     @abstractmethod
     def leaders(self, name: str, seconds: float | None) -> list[Leader | None]:
-        """What an observer of an election sees, until there was no change for so long."""
+        """The leaders that an observer of an election sees, until there was no change for `seconds`."""
 
     @abstractmethod
     def lock_all(self, names: list[str], timeout: float | None) -> dict[str, int | None]:
-        """Acquire several locks, note their tokens, release them."""
+        """Acquire several locks, and release them. Returns their tokens."""
 
     @abstractmethod
     def close(self) -> None:
         """Release everything and end."""
 
     def acquire(self, kind: Kind, name: str, timeout: float | None = PATIENCE, **options: Any) -> Any:
-        """Acquire; the grant, or the error is raised."""
+        """Acquire. Returns the grant, or raises the error of the request."""
         return self.begin(kind, name, timeout, **options).result(PATIENCE + 5)
 
     def queue_up(self, kind: Kind, name: str, timeout: float | None = None, **options: Any) -> Future[Any]:
@@ -176,7 +176,7 @@ class AsyncActor(Actor):
         return future
 
     def cancel(self) -> None:
-        """Cancel what the task waits for."""
+        """Cancel the current wait of the task."""
         self._loop.call_soon_threadsafe(self._task.cancel)
 
     def begin(self, kind: Kind, name: str, timeout: float | None = None, **options: Any) -> Future[Any]:

@@ -1,4 +1,4 @@
-"""The contract as tests, the same for every engine, for threads and for tasks.
+"""The contract as tests, for every engine, for threads and for tasks. This is the public name of the suite.
 
 class TestMine(Conformance):
     @pytest.fixture

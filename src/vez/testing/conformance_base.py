@@ -1,4 +1,4 @@
-"""What the conformance suites share: the engine under test, what it can do, and actors that use it."""
+"""The common part of the conformance suites: the engine under test, its traits, and actors that use it."""
 
 from __future__ import annotations
 
@@ -7,23 +7,24 @@ from typing import Any
 
 import pytest
 
-from vez.engines import open_engine
-from vez.engines.base import Traits
+from vez.locks.engines import open_engine
+from vez.locks.engines.base import Traits
 from vez.testing.actors import Actor, AsyncActor, SyncActor
 
 Make = Callable[[], Actor]
 LONG_TIMEOUTS = (3e6, 3e9, 1e10, 1e18, 1e300, float("inf"), 10**400)
-"""Seconds. Python lets no thread wait for 1e10, and some systems no socket for 3e6; the last fits into no float."""
+"""Timeouts in seconds. Python refuses a wait of a thread for 1e10, some systems a wait of a socket for 3e6; the last
+one is too large for a float."""
 
 
 def needs(*asked: str, **exactly: str) -> Callable[[Any], Any]:
-    """Mark a test, or a class of tests, that asks for what an engine may lack: fields of `Traits` that are neither
-    False nor None, or that have exactly these values. A parameter `kind` of a test asks for that kind."""
+    """Mark a test, or a class of tests, that needs traits which an engine may lack: fields of `Traits` that are neither
+    False nor None, or that have exactly these values. A test with a parameter `kind` needs that kind."""
     return pytest.mark.vez_needs(*asked, **exactly)
 
 
 def missing(traits: Traits, asked: Iterable[str], exactly: Mapping[str, str]) -> str | None:
-    """What of this an engine lacks; None if nothing."""
+    """The first needed trait that an engine lacks, in a sentence; None if it has all of them."""
     for name in asked:
         if getattr(traits, name) in (None, False):
             return f"the traits of this engine say: {name} is {getattr(traits, name)}"
@@ -34,7 +35,7 @@ def missing(traits: Traits, asked: Iterable[str], exactly: Mapping[str, str]) ->
 
 
 def assert_newer(traits: Traits, later: Any, earlier: Any) -> None:
-    """The token of the later grant is higher; both are None if the engine gives no fencing."""
+    """Assert that the token of the later grant is higher, or that both are None if the engine gives no fencing."""
     if traits.token is None:
         assert (later.token, earlier.token) == (None, None)
     else:
@@ -42,7 +43,7 @@ def assert_newer(traits: Traits, later: Any, earlier: Any) -> None:
 
 
 def marks_of(test: pytest.Function) -> list[pytest.Mark]:
-    """What a test asks for, and what the class asks for that defines it.
+    """The marks of a test, and those of the class that defines it.
 
     A suite inherits from several such classes, and pytest would apply the marks of each of them to the tests of all.
     """
@@ -64,7 +65,7 @@ class Base:
 
     @pytest.fixture
     def traits(self, url: str) -> Traits:
-        """What the engine under test can do."""
+        """The traits of the engine under test."""
         engine = open_engine(url)
         try:
             return engine.traits
@@ -73,7 +74,7 @@ class Base:
 
     @pytest.fixture(autouse=True)
     def _skip_what_is_missing(self, request: pytest.FixtureRequest, traits: Traits) -> None:
-        """Skip a test that asks for what the engine says that it lacks."""
+        """Skip a test that needs a trait which the engine lacks."""
         callspec = getattr(request.node, "callspec", None)
         kind = None if callspec is None else callspec.params.get("kind")
         asked = [f"{kind}s"] if kind in ("lock", "semaphore", "election") else []

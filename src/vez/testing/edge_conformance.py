@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 
 from vez import aio
-from vez.engines.base import Kind, Traits
 from vez.errors import EngineUnavailable
+from vez.locks.engines.base import Kind, Traits
+from vez.locks.turns.client import Client, connect
 from vez.testing.actors import PATIENCE
 from vez.testing.conformance_base import LONG_TIMEOUTS, Base, Make, needs
-from vez.turns.client import Client, connect
 
 CLOSED = r"the client .* is closed"
 
 
 class EdgeConformance(Base):
-    """What is allowed and seldom done."""
+    """Legal but rare uses."""
 
     def test_a_closed_client_refuses_everything(self, actor: Make, url: str, traits: Traits) -> None:
         kind: Kind = "lock" if traits.locks else "election"
@@ -97,7 +97,7 @@ class EdgeConformance(Base):
 
 
 def _tries(client: Client | aio.Client, kind: Kind, traits: Traits) -> dict[str, Callable[[], Any]]:
-    """Everything that can be asked of a client; for tasks it is awaited."""
+    """All operations of a client; those for tasks are awaited."""
     wanted = client.lock("closed") if kind == "lock" else client.election("closed")
     tries: dict[str, Callable[[], Any]] = {
         "acquire": lambda: wanted.acquire(0),

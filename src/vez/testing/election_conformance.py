@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from vez.engines.base import Traits
 from vez.errors import Misuse, OwnershipLost
+from vez.locks.engines.base import Traits
 from vez.testing.actors import PATIENCE, eventually
 from vez.testing.conformance_base import LONG_TIMEOUTS, Base, Make, assert_newer, needs
 
@@ -45,7 +45,8 @@ class ElectionConformance(Base):
 
     @needs("weights", "queue_visible")
     def test_positions_and_the_queue_are_by_weight(self, actor: Make) -> None:
-        """Who would lead first is before. A position only falls, unless a heavier candidate comes."""
+        """Candidates are in the order in which they would lead. A position only falls, unless a heavier candidate
+        comes."""
         leader, light, heavy, last = (actor() for _ in range(4))
         leadership = leader.acquire("election", "places", label="leader")
         places: list[int] = []
@@ -103,7 +104,7 @@ class ElectionConformance(Base):
         other.release(waiting.result(PATIENCE))
 
     def test_observers_see_every_leader_who_stays(self, actor: Make, url: str, traits: Traits) -> None:
-        from vez.turns.client import connect
+        from vez.locks.turns.client import connect
 
         one, other = actor(), actor()
         with connect(url) as client:
@@ -139,7 +140,7 @@ class ElectionConformance(Base):
             actor().leaders("checked", seconds)
 
     def test_an_observer_with_very_much_time_waits(self, url: str, actor: Make) -> None:
-        from vez.turns.client import connect
+        from vez.locks.turns.client import connect
 
         with connect(url) as client:
             for seconds in LONG_TIMEOUTS:

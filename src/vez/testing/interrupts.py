@@ -1,10 +1,10 @@
-"""The contract under Ctrl-C: a request that is interrupted leaves nothing behind, wherever it was.
+"""The contract under Ctrl-C: an interrupted request leaves nothing behind, wherever the interrupt arrived.
 
 The interpreter runs signal handlers when a function begins and after each call of a function written in C, so
-`KeyboardInterrupt` can appear at those points. Each of them is tried, one after the other, with and without the grant
-and the exception being kept. On an engine without a network this is also what a lost reply is: the caller never learns
-of the grant. One point is out of reach for a context manager written in Python: the beginning of `__exit__`, before its
-first line. There the grant is kept, and can be released by hand.
+`KeyboardInterrupt` can appear at those points. Each of them is tried, one after the other. Each is tried with and
+without a reference to the grant and the exception. On an engine without a network this also covers a lost reply: the
+caller never learns of the grant. A context manager written in Python cannot handle one point: the beginning of
+`__exit__`, before its first line. There the grant is kept, and can be released by hand.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from typing import Any
 
 import pytest
 
-from vez.engines.base import Kind
 from vez.errors import LockTimeout
+from vez.locks.engines.base import Kind
+from vez.locks.turns.client import Client, Lock, connect
 from vez.testing.conformance_base import Base, needs
-from vez.turns.client import Client, Lock, connect
 
 _MOST = 5000
-"""Most points of a request; one that has more loops."""
+"""Largest number of points of a request; a request with more is in an endless loop."""
 _PATIENCE = 20.0
-"""Seconds that a request may take which nothing stands in the way of."""
+"""Longest time in seconds for a request that nothing blocks."""
 
 
 class _Strike:
@@ -46,8 +46,8 @@ class _Strike:
 
 
 def interrupted_at(point: int, work: Callable[[], object]) -> bool:
-    """Run `work`, interrupted at one point; False if it has fewer points. An interrupt in a finaliser is swallowed by
-    the interpreter, as in any program, and the work goes on."""
+    """Run `work`, interrupted at one point. False if it has fewer points. The interpreter swallows an interrupt in a
+    finaliser, as in any program, and the work continues."""
     strike = _Strike(point)
     try:
         sys.setprofile(strike)
@@ -238,8 +238,8 @@ def _request(client: Client, kind: Kind, timeout: float = _PATIENCE, **options: 
 
 
 def _can_be_acquired(url: str, kind: Kind) -> bool:
-    """True if nothing is left of an interrupted request. What a second interrupt has cut short a thread completes,
-    which a busy machine may start late; what nobody completes stays for ever."""
+    """True if an interrupted request has left nothing behind. If a second interrupt stopped the clean-up, a background
+    thread completes it, perhaps late on a busy machine. Without such a thread, the rest would stay for ever."""
     until = time.monotonic() + _PATIENCE
     with connect(url) as other, suppress(LockTimeout), _request(other, kind, _PATIENCE):
         while time.monotonic() < until:

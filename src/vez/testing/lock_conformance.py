@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from vez.engines.base import Place, Traits
 from vez.errors import AlreadyHeld, Deadlock, LockTimeout, Misuse, OwnershipLost
+from vez.locks.engines.base import Place, Traits
 from vez.testing.actors import PATIENCE, Actor, eventually
 from vez.testing.conformance_base import Base, Make, assert_newer, needs
 
@@ -53,8 +53,8 @@ class LockConformance(Base):
 
     @needs("queue_visible")
     def test_first_come_first_served(self, actor: Make, traits: Traits) -> None:
-        """In the order of the queue. A waiter's number in the queue is the token of its grant if tokens are drawn on
-        arrival."""
+        """Grants are in the order of the queue. A waiter's number in the queue is the token of its grant if tokens are
+        drawn on arrival."""
         first = actor()
         grant = first.acquire("lock", "fifo")
         others = [actor() for _ in range(5)]
@@ -147,7 +147,7 @@ class LockConformance(Base):
     @needs("cycles")
     @pytest.mark.parametrize("count", [2, 3])
     def test_the_request_that_closes_a_cycle_is_refused(self, actor: Make, count: int) -> None:
-        """Exactly one is refused; which one closes the cycle is decided by the engine, not by who asked last."""
+        """Exactly one request is refused. The engine decides which one closes the cycle, not the order of requests."""
         actors = [actor() for _ in range(count)]
         grants = [one.acquire("lock", f"cycle-{place}") for place, one in enumerate(actors)]
         waiting = [one.queue_up("lock", f"cycle-{(place + 1) % count}") for place, one in enumerate(actors)]

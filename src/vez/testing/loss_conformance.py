@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from vez.errors import OwnershipLost
+from vez.locks.turns.client import connect
 from vez.testing.actors import PATIENCE, AsyncActor
 from vez.testing.conformance_base import Base, Make, needs
-from vez.turns.client import connect
 
 
 class CancellationConformance(Base):
@@ -67,7 +67,7 @@ _each_kind = pytest.mark.parametrize("kind", ["lock", "semaphore", "election"])
 
 
 class ToldConformance(Base):
-    """A loss is told when the block is left or the grant is released, once, to threads and to tasks."""
+    """A loss is reported once to threads and to tasks, when the block is left or the grant is released."""
 
     @_each_kind
     @needs("breaks")
@@ -178,7 +178,7 @@ class LossConformance(Base):
                 except OwnershipLost:
                     story.append("ownership lost")
                 await breaking
-                async with made:  # the task goes on, and may hold again
+                async with made:  # the task continues, and may hold again
                     story.append("again")
             return story
 

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from vez.turns.client import Client
+    from vez.locks.turns.client import Client
 
 _numbers = count(1)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make the mark known with which the conformance suite says what a test asks of an engine."""
+    """Register the mark with which the conformance suite says which traits a test needs."""
     config.addinivalue_line("markers", "vez_needs(*traits, **values): what the test asks of an engine (vez.testing)")
 
 
@@ -68,7 +68,7 @@ class Turns:
 @pytest.fixture
 def vez_turns(monkeypatch: pytest.MonkeyPatch) -> Iterator[Turns]:
     """A `memory:` engine, which is also the default engine of `vez.lock` during the test."""
-    from vez.turns import client as clients
+    from vez.locks.turns import client as clients
 
     url = f"memory:pytest-{next(_numbers)}"
     monkeypatch.setenv("VEZ_URL", url)

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from vez.engines.base import Kind
+from vez.locks.engines.base import Kind
+from vez.locks.turns.client import Client, connect
 from vez.testing.actors import eventually
 from vez.testing.conformance_base import Base, needs
 from vez.testing.workers import PATIENCE, Worker
-from vez.turns.client import Client, connect
 
 Hire = Callable[[], Worker]
 
@@ -59,7 +59,7 @@ class ProcessConformance(Base):
 
     @needs(frees="kernel")
     def test_killed_holder_gives_way_at_once(self, hire: Hire, client: Client) -> None:
-        """The contract says 100 ms. Measured over several rounds; one slow round is allowed."""
+        """The contract says 100 ms. This is measured over several rounds; one slow round is allowed."""
         delays = []
         for _ in range(5):
             holder = hire()
@@ -133,7 +133,7 @@ class ProcessConformance(Base):
             wait_in_queue(client, worker)
         paused.signal(signal.SIGSTOP)
         assert holder.ask("release", "x") == "released"
-        assert last.silent()  # it is the paused one's turn
+        assert last.silent()  # it is the turn of the paused worker
         paused.kill()
         assert last.hear().startswith("got")
 
@@ -177,7 +177,7 @@ class ProcessConformance(Base):
             wait_in_queue(client, waiter)
             assert waiter.silent()
             parent.kill()
-            assert waiter.hear().startswith("got")  # although the child lives
+            assert waiter.hear().startswith("got")  # although the child is alive
             os.kill(child, 0)
         finally:
             os.kill(child, signal.SIGKILL)

@@ -31,7 +31,7 @@ def free_port() -> int:
 
 @contextlib.contextmanager
 def redis_server(cpus: set[int] | None = None) -> Iterator[int]:
-    """A Redis without persistence; its port."""
+    """A Redis server without persistence. Yields its port."""
     program = shutil.which("redis-server") or shutil.which("valkey-server")
     if program is None:
         raise Missing("redis-server is not installed; run tools/install-servers as root on Debian")
@@ -44,7 +44,7 @@ def redis_server(cpus: set[int] | None = None) -> Iterator[int]:
 
 @contextlib.contextmanager
 def postgres_server(cpus: set[int] | None = None) -> Iterator[str]:
-    """A PostgreSQL with a fresh database; its connection string."""
+    """A PostgreSQL server with a new database. Yields its connection string."""
     folder = _postgres_programs()
     user = "postgres" if os.geteuid() == 0 else None  # PostgreSQL refuses to run as root
     port = free_port()
@@ -94,7 +94,7 @@ class EtcdServer:
 
     @property
     def peer(self) -> str:
-        """How the others know it."""
+        """The URL for other members of the cluster."""
         return f"{self.name}=http://127.0.0.1:{self.peer_port}"
 
     @property
@@ -104,7 +104,7 @@ class EtcdServer:
 
     @property
     def url(self) -> str:
-        """The URL of vez."""
+        """The engine URL of vez."""
         return f"etcd://{self.endpoint}"
 
     def start(self, *, wait: bool = True) -> None:
@@ -127,8 +127,8 @@ class EtcdServer:
             _wait_for(self.process, self.port)
 
     def kill(self) -> None:
-        """Kill it with SIGKILL. `RuntimeError` with its last words if it has ended by itself: then whoever met that
-        should not look for the reason elsewhere."""
+        """Kill it with SIGKILL. Raises `RuntimeError` with the end of its log if it has ended by itself, so that a
+        failed test names this reason."""
         process, self.process = self.process, None
         if process is None:
             return
@@ -139,7 +139,7 @@ class EtcdServer:
         process.wait(PATIENCE)
 
     def ctl(self, *words: str) -> str:
-        """What `etcdctl` says to these words."""
+        """The output of `etcdctl` with these arguments."""
         command = [shutil.which("etcdctl") or "etcdctl", "--endpoints", self.endpoint, *words]
         done = subprocess.run(  # noqa: S603
             command, env={**os.environ, "ETCDCTL_API": "3"}, capture_output=True, text=True, check=True,

@@ -1,4 +1,4 @@
-"""The program of a worker process: reads an order per line, answers with a line."""
+"""The program of a worker process: it reads one order per line, and answers each with a line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import time
 from contextlib import suppress
 
 from vez.errors import OwnershipLost, VezError
-from vez.turns.client import Client, Grant, connect
+from vez.locks.turns.client import Client, Grant, connect
 
 
 def say(*words: object) -> None:
@@ -37,10 +37,10 @@ def fork(client: Client, grants: dict[str, Grant], name: str) -> None:
         grant = grants[name]
         believes = not grant.lost
         with suppress(OwnershipLost):
-            grant.release()  # must not release what the parent holds
+            grant.release()  # must not release the lock of the parent
         try:
             free = client.lock(name).try_acquire() is not None
-        except VezError as error:  # engines that have no use for a forked client say so
+        except VezError as error:  # engines that do not support a forked client raise an error
             why = "forked" if "fork" in error.message else error.message
             os.write(1, f"child {os.getpid()} {type(error).__name__} {why}\n".encode())
             signal.pause()
@@ -63,7 +63,7 @@ def hammer(client: Client, name: str, path: str, times: int) -> None:
 
 
 def obey(client: Client, grants: dict[str, Grant], order: str, words: list[str]) -> None:
-    """Do what one line says."""
+    """Execute one order."""
     match order:
         case "acquire":
             grants[words[0]] = acquire(client, *words)
@@ -92,7 +92,8 @@ def obey(client: Client, grants: dict[str, Grant], order: str, words: list[str])
 
 
 def main(url: str) -> None:
-    """Obey until the input ends."""
+    """Execute orders until the input ends."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # also where the tests run with SIGINT ignored
     client = connect(url)
     grants: dict[str, Grant] = {}
     say("ready")

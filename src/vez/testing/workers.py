@@ -1,4 +1,4 @@
-"""Worker processes that a test controls, line by line, and can kill and pause."""
+"""Worker processes that a test controls by lines of text, and can kill and pause."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sys
 import time
 
 PATIENCE = 60.0
-"""Seconds after which a worker that says nothing is given up, its start included."""
+"""Longest wait in seconds for a line of a worker, its start included."""
 
 
 class Worker:
@@ -27,7 +27,7 @@ class Worker:
 
     @property
     def pid(self) -> int:
-        """Its process number."""
+        """The process id."""
         return self.process.pid
 
     def tell(self, *words: object) -> None:
@@ -36,7 +36,7 @@ class Worker:
             self.process.stdin.write(" ".join(map(str, words)).encode() + b"\n")
 
     def hear(self, seconds: float = PATIENCE) -> str:
-        """Its next line."""
+        """Wait for its next line, and return it."""
         end = time.monotonic() + seconds
         while b"\n" not in self._heard:
             if self.process.stdout is None or self.silent(max(0.0, end - time.monotonic())):
@@ -49,18 +49,18 @@ class Worker:
         return line.decode().strip()
 
     def silent(self, seconds: float = 0.15) -> bool:
-        """True if it writes nothing for so long."""
+        """True if it writes nothing for `seconds`."""
         if self._heard:
             return False
         return self.process.stdout is None or not select.select([self.process.stdout], [], [], seconds)[0]
 
     def ask(self, *words: object) -> str:
-        """Send an order; its answer."""
+        """Send an order. Returns its answer."""
         self.tell(*words)
         return self.hear()
 
     def acquire(self, name: str = "x", *options: str) -> int:
-        """Let it acquire; the token."""
+        """Let it acquire. Returns the token."""
         answer = self.ask("acquire", name, *options)
         if not answer.startswith("got "):
             raise AssertionError(f"worker {self.process.pid} should have got {name!r}, and said {answer!r}")
@@ -71,13 +71,13 @@ class Worker:
         os.kill(self.process.pid, number)
 
     def kill(self) -> float:
-        """Kill it; the monotonic time of the kill."""
+        """Kill it. Returns the monotonic time of the kill."""
         at = time.monotonic()
         self.signal(signal.SIGKILL)
         return at
 
     def close(self) -> None:
-        """End it, in any state."""
+        """End the process, whatever its state."""
         if self.process.poll() is None:
             self.signal(signal.SIGKILL)
         self.process.wait(PATIENCE)

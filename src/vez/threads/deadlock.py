@@ -1,7 +1,7 @@
-"""Deadlock of real threads: seen as it stands, and named.
+"""Deadlock: finds a deadlock of real threads while it lasts, and names the threads and locks in it.
 
-A thread that is blocked does nothing to shared memory. So if each of some threads was blocked in the same call before
-and after one looked at what all of them wait for, the look was at one state. No time has to pass to be sure.
+A blocked thread does not change shared memory. So if each of some threads is blocked in the same call before and after
+their waits are read, all reads were of one state. No time has to pass to be sure.
 """
 
 from __future__ import annotations
@@ -11,11 +11,14 @@ from collections.abc import Mapping, Sequence
 from vez.threads.shared import Life, Shared
 
 WaitFor = Mapping[str, tuple[str, str]]
-"""Of each blocked thread: on what it waits, and which thread has it (or nobody)."""
+"""Blocked thread → the object that it waits for, and the thread that holds the object (empty if none)."""
 
 
 def find_deadlock(shared: Shared, lives: Sequence[Life]) -> dict[str, tuple[str, str]]:
-    """Who waits for whom, if some threads can never go on: a cycle, or all of the living blocked. Else empty."""
+    """The wait-for graph of threads that can never continue: a cycle, or all live threads if all are blocked.
+
+    Empty if there is no deadlock.
+    """
     before = [(life, life.waits) for life in lives]
     waits = {life.name: what for life, what in before if what is not None and what.stuck()}
     holders = {lock: held[0] for lock, held in list(shared.holders.items())}
@@ -28,7 +31,7 @@ def find_deadlock(shared: Shared, lives: Sequence[Life]) -> dict[str, tuple[str,
 
 
 def cycle(graph: WaitFor) -> list[str]:
-    """A cycle of threads and what they wait for, closed: T1, lock1, T2, lock2, T1. Empty if there is none."""
+    """A closed cycle of threads and the objects that they wait for: T1, lock1, T2, lock2, T1. Empty if none exists."""
     for start in graph:
         way, at = [start], graph[start]
         while at[1] and at[1] not in way and at[1] in graph:
@@ -40,7 +43,7 @@ def cycle(graph: WaitFor) -> list[str]:
 
 
 def wait_for_lines(graph: WaitFor) -> list[str]:
-    """The graph, a line an edge; a cycle is said to be one."""
+    """The graph as text, one line per edge, and a line for a cycle if there is one."""
     lines = [
         f"{thread} → {what}" + (f" → {held}" if held else " (nobody will come)")
         for thread, (what, held) in graph.items()

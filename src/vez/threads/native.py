@@ -1,4 +1,7 @@
-"""A counter in plain Python, without operations as values: what a lock and an atomic step cost here."""
+"""Native: a counter in plain Python, to measure the cost of a lock and of an atomic step.
+
+Unlike a `Program`, it does not yield its operations as values.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from vez.threads.real import Outcome, switching
 
 
 def native_increments(threads: int, rounds: int, switch_us: float | None = None) -> dict[str, Outcome]:
-    """The same counter in four ways: bare, under a lock, by an atomic call, and one for each thread."""
+    """Run a counter in four ways: without protection, under a lock, by an atomic call, and one counter per thread."""
     lock, numbers = threading.Lock(), itertools.count(1)
     bare = locked = atomic = 0
     parts: list[int] = []

@@ -106,7 +106,7 @@ class Lookup(Operation):
 
 
 class Store(Operation):
-    """Put a value under a key of a map, whatever was there."""
+    """Put a value under a key of a map. It replaces any earlier value."""
 
     key: Any = None
     value: Any = None
@@ -126,7 +126,7 @@ class PutIfAbsent(Operation):
 
 
 class Say(Operation):
-    """Print a line; the lines of all threads come one after the other."""
+    """Print a line. Lines of different threads do not mix."""
 
     line: str = ""
 
@@ -135,7 +135,7 @@ class Say(Operation):
 
 
 class Sleep(Operation):
-    """Sleep; real threads only, for the checker it is a step in which nothing happens."""
+    """Sleep. Only real threads sleep; for the checker this is a step in which nothing happens."""
 
     seconds: float = 1.0
 
@@ -186,17 +186,17 @@ class Queue(msgspec.Struct, frozen=True):
 
 
 class Map(msgspec.Struct, frozen=True):
-    """A map, empty at first. Each operation on it is atomic; two of them are not."""
+    """A map, empty at first. Each operation on it is atomic; a sequence of two is not."""
 
 
 class ThreadLocal(msgspec.Struct, frozen=True):
-    """A variable of which every thread has one of its own."""
+    """A variable of which every thread has its own copy."""
 
     initial: Any = None
 
 
 class Output(msgspec.Struct, frozen=True):
-    """What the threads print: (thread, line), in order."""
+    """The lines that the threads print: (thread, line), in order."""
 
 
 KINDS = (Lock, Condition, Queue, Map, ThreadLocal, Output)
@@ -269,7 +269,7 @@ def lookup(name: str, key: Any) -> Lookup:
 
 
 def store(name: str, key: Any, value: Any) -> Store:
-    """Put a value under a key of a map, whatever was there."""
+    """Put a value under a key of a map. It replaces any earlier value."""
     return Store(name, key, value)
 
 

@@ -24,12 +24,12 @@ class Program(msgspec.Struct, frozen=True):
     """The claim of `at_end`, in words."""
     at_end: Callable[[Mapping[str, Any]], bool] | None = None
     always: Callable[[Mapping[str, Any]], bool] | None = None
-    """What must be true in every state; `invariant` says it in words."""
+    """A condition that must be true in every state; `invariant` is its description."""
     invariant: str = ""
     later: frozenset[str] = frozenset()
     """Threads that do not run until another thread does `start(name)`."""
     daemons: frozenset[str] = frozenset()
-    """Threads that nobody waits for: the program ends when all others have ended."""
+    """Daemon threads: the program ends when all other threads have ended."""
 
     def __post_init__(self) -> None:
         for what, given in (("shared", self.shared), ("threads", self.threads)):

@@ -3,7 +3,7 @@
 CPython makes some things atomic by accident. It switches threads only at certain instructions (since 3.10 at backward
 jumps and at the start of calls), so a bare `counter += 1` in a loop loses no update, although the language does not
 promise that. Here a read and a write are two operations with calls between them, as in any larger program. A thread
-switch can come between them, and it does so more often the shorter the switch interval of the interpreter is.
+switch can occur between them. It occurs more often if the switch interval of the interpreter is shorter.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from vez.threads.recording import Recorder, Recording
 from vez.threads.shared import SLICE_S, Ended, Life, Shared, Waits
 
 MOST_THREADS = 2000
-"""More would meet the limits of small machines in the middle of a run."""
+"""The largest number of threads: more would exceed the limits of small machines in the middle of a run."""
 YIELD = "yield read(...), write(...), …"
 LOOK_S = 0.01
-"""Seconds between two looks for a deadlock."""
+"""Seconds between two searches for a deadlock."""
 _SHOWN_OTHERWISE = (Acquire, Release, Wait, Put, Get, Say, Sleep, Join)
-"""Operations that are recorded as spans or lines, or seen by what they do."""
+"""Operations that are not recorded as instants: they are recorded as spans or lines, or their effect is visible."""
 
 
 class Outcome(msgspec.Struct, frozen=True):
@@ -39,13 +39,13 @@ class Outcome(msgspec.Struct, frozen=True):
     variables: dict[str, Any]
     seconds: float
     finished: bool
-    """False if threads had to be ended: a deadlock, or `patience_s` was over."""
+    """False if threads had to be ended, because of a deadlock or after `patience_s`."""
     blocked: tuple[str, ...] = ()
     """The threads that had not ended by themselves."""
     failure: BaseException | None = None
     """The first exception that a thread raised, with its traceback."""
     deadlock: dict[str, tuple[str, str]] = {}
-    """Of each thread that could never go on: what it waited for, and who had it."""
+    """Thread that could never continue → the object that it waited for, and the thread that held the object."""
     memory: dict[str, Any] = {}
     """Variables, maps, outputs and queues, as claims see them."""
     cpu_s: dict[str, float] = {}
@@ -93,9 +93,10 @@ class _Run:
                 self.recorder.add("runs", began, name, name)
 
     def _mistake(self, name: str, operation: Any, error: BaseException) -> BaseException:
-        """The exception, or what the thread did wrong: it yielded no operation, or one on an object that is not shared.
+        """The error to report: a clearer one if the thread did not yield an operation, or used an object that is not
+        shared; otherwise the exception itself.
 
-        It is looked for afterwards, so that the loop that is measured does not grow.
+        This is checked after the exception, so that the measured loop does not contain the check.
         """
         if not isinstance(error, KeyError):
             return error
@@ -127,11 +128,11 @@ class _Run:
         return self.workers[operation.name].is_alive()
 
     def unfinished(self) -> list[str]:
-        """The threads that run and are no daemons."""
+        """The running threads that are not daemons."""
         return [name for name, one in self.workers.items() if one.is_alive() and name not in self.program.daemons]
 
     def watch(self, until: float) -> dict[str, tuple[str, str]]:
-        """Wait for the end, a deadlock or a time; who waits for whom in the deadlock."""
+        """Wait for the end, a deadlock or a time. Returns the wait-for graph of the deadlock, empty without one."""
         while (left := self.unfinished()) and time.perf_counter() < until:
             self.workers[left[0]].join(LOOK_S)
             living = [self.lives[name] for name in self.unfinished()]
@@ -148,9 +149,9 @@ def run(
     scale: float = 1.0,
     recorder: Recorder | None = None,
 ) -> Outcome:
-    """Run a program on real threads. A deadlock is named and ended; so is what still runs after `patience_s`.
+    """Run a program on real threads. A deadlock is reported and ended; threads that run after `patience_s` are ended.
 
-    All threads but those of `Program.later` start together; otherwise the first could end before the last begins.
+    All threads except those of `Program.later` start together; otherwise the first could end before the last begins.
     A second of sleep takes `scale` seconds.
     """
     if not program.threads:
@@ -177,7 +178,7 @@ def run(
             if worker.ident is not None:
                 worker.join(4 * SLICE_S + LOOK_S)
     failure = running.failures[0] if running.failures else None
-    if isinstance(failure, BrokenPipeError):  # nobody reads what the program prints: not a failure of the program
+    if isinstance(failure, BrokenPipeError):  # the reader of the output is gone: not a failure of the program
         raise failure
     shared = running.shared
     return Outcome(
@@ -188,7 +189,7 @@ def run(
 
 @contextmanager
 def switching(switch_us: float | None) -> Iterator[None]:
-    """Let the interpreter switch threads after so many microseconds."""
+    """Set the interpreter's switch interval, in microseconds, for a while; None leaves it unchanged."""
     before = sys.getswitchinterval()
     if switch_us is not None:
         if switch_us <= 0:

@@ -1,4 +1,4 @@
-"""Recorder: what real threads did and printed, and when, to be printed at once and drawn afterwards."""
+"""Recorder: records the actions and printed lines of real threads, with times. Lines are also printed at once."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 Kind = Literal["runs", "works", "waits", "holds", "sleeps", "does", "says", "planned"]
 INSTANTS: tuple[Kind, ...] = ("does", "says", "planned")
-"""The others last."""
+"""Kinds of deeds without a duration. The other kinds last for some time."""
 Listener = Callable[[str, str], None]
 """Called with the name of a thread and the line that it prints, one line at a time."""
 MOST = 100_000
-"""Deeds that are kept, the last ones; a run of a million steps would fill the memory."""
+"""The number of deeds that are kept, the latest ones; a run of a million steps would fill the memory."""
 
 
 class Deed(msgspec.Struct, frozen=True):
-    """What a thread did, from when to when, in microseconds from the start of the run."""
+    """An action of a thread, with its start and end in microseconds from the start of the run."""
 
     thread: str
     kind: Kind
@@ -34,7 +34,7 @@ class Deed(msgspec.Struct, frozen=True):
 
 
 class Recording(msgspec.Struct, frozen=True):
-    """What the threads of a run did, in the order in which it ended."""
+    """The deeds of the threads of a run, in the order of their ends."""
 
     threads: tuple[str, ...]
     deeds: tuple[Deed, ...]
@@ -54,7 +54,7 @@ class Recorder:
     def __init__(self, listen: Listener | None = None, *, deeds: bool = True) -> None:
         self._listen = listen
         self.deeds = deeds
-        """True if more than the printed lines is recorded."""
+        """True if other deeds than printed lines are recorded too."""
         self._start = time.perf_counter_ns()
         self._found: deque[Deed] = deque(maxlen=MOST)
         self._left_out = 0
@@ -66,7 +66,7 @@ class Recorder:
         return (time.perf_counter_ns() - self._start) // 1000
 
     def add(self, kind: Kind, start_us: int, words: str, thread: str = "", end_us: int | None = None) -> None:
-        """Record what the current thread did from a time until another, or until now."""
+        """Record a deed of `thread`, by default the current one, from `start_us` to `end_us`, by default now."""
         end = end_us
         if end is None:
             end = start_us if kind in INSTANTS else self.now() if self._end is None else max(start_us, self._end)
@@ -82,7 +82,7 @@ class Recorder:
 
     @contextmanager
     def during(self, kind: Kind, words: str, thread: str = "") -> Iterator[None]:
-        """Record a block as something that lasts."""
+        """Record a deed that lasts as long as the `with` block."""
         start = self.now()
         try:
             yield
@@ -90,11 +90,11 @@ class Recorder:
             self.add(kind, start, words, thread)
 
     def finish(self) -> None:
-        """End the run: what lasts beyond now is recorded as if it ended now."""
+        """End the run: a deed that lasts longer is recorded as if it ended now."""
         self._end = self.now()
 
     def recording(self, threads: tuple[str, ...] = ()) -> Recording:
-        """All of it, with the threads in this order; others follow in the order in which they appear."""
+        """The recording, with the threads in this order; others follow in the order in which they appear."""
         found = tuple(self._found)
         names = dict.fromkeys((*threads, *(deed.thread for deed in found)))
         end = self.now() if self._end is None else self._end

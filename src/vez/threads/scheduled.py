@@ -1,11 +1,11 @@
-"""Scheduled execution at a fixed rate and at a fixed delay, and what each does when a run takes too long.
+"""Scheduled execution at a fixed rate and at a fixed delay, and the behaviour of each when a run takes too long.
 
 At a fixed rate, run k is planned at start + k · period. A run that takes longer than the period delays the next ones,
-which follow each other at once until the plan is caught up; two runs never overlap. With a fixed delay, a run begins
-one delay after the end of the one before, so an overrun moves everything that follows.
+which then run without a break until they are on time again; two runs never overlap. With a fixed delay, a run begins
+one delay after the end of the previous run, so an overrun delays everything that follows.
 
-Camargos, Concorrência, "Java", has the two comments the wrong way round: it is the fixed delay that waits for the end
-of the run before.
+Camargos, Concorrência, "Java", has exchanged the two comments: it is the fixed delay that waits for the end of the
+previous run.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from vez.threads.recording import Recorder, Recording
 Kind = Literal["fixed rate", "fixed delay"]
 KINDS: tuple[Kind, ...] = ("fixed rate", "fixed delay")
 INITIAL_S, PERIOD_S = 1.0, 5.0
-"""As in the text: after one second, every five seconds."""
+"""Delay and period of the example in the text: after one second, every five seconds."""
 RUNS_S = (2.0, 12.0, 2.0, 2.0, 2.0)
-"""How long each run takes; the second overruns."""
+"""The duration of each run. The second is longer than the period."""
 
 
 class Clock(Protocol):
-    """A clock to run by."""
+    """The clock of a schedule."""
 
     def now(self) -> float: ...
 
@@ -37,13 +37,13 @@ class Clock(Protocol):
 
 
 class Virtual:
-    """A clock that jumps."""
+    """A virtual clock: it jumps to the next time instead of sleeping."""
 
     def __init__(self) -> None:
         self._now = 0.0
 
     def now(self) -> float:
-        """Seconds."""
+        """The time in seconds."""
         return self._now
 
     def sleep_until(self, time_s: float) -> None:
@@ -60,7 +60,7 @@ class Real:
         self._scale, self._start = scale, time.perf_counter()
 
     def now(self) -> float:
-        """Seconds, scaled."""
+        """The time in seconds, divided by the scale."""
         return (time.perf_counter() - self._start) / self._scale
 
     def sleep_until(self, time_s: float) -> None:
@@ -69,7 +69,7 @@ class Real:
 
 
 class Execution(msgspec.Struct, frozen=True):
-    """One run: when it was planned, when it began, when it ended."""
+    """One run: the times at which it was planned, began and ended."""
 
     planned_s: float
     start_s: float
@@ -77,7 +77,7 @@ class Execution(msgspec.Struct, frozen=True):
 
 
 def schedule(kind: Kind, clock: Clock, runs_s: Sequence[float] = RUNS_S) -> list[Execution]:
-    """Run tasks of these lengths, one after the other, as planned or as soon as possible."""
+    """Run tasks of these durations one after the other, each at its planned time or as soon as possible after it."""
     done: list[Execution] = []
     planned = INITIAL_S
     for length in runs_s:
@@ -91,7 +91,7 @@ def schedule(kind: Kind, clock: Clock, runs_s: Sequence[float] = RUNS_S) -> list
 
 
 class Schedules(msgspec.Struct, frozen=True):
-    """Both kinds, as they must be and as they were."""
+    """The executions of both kinds, expected and measured."""
 
     expected: dict[Kind, list[Execution]]
     measured: dict[Kind, list[Execution]]

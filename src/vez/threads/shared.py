@@ -1,7 +1,7 @@
-"""Shared: the real variables, locks, conditions, queues and maps of a program, and who is blocked on what.
+"""Shared: the real variables, locks, conditions, queues and maps of a program, and the waits of blocked threads.
 
-Every blocking operation can be ended from outside: it waits in slices and looks at `ended` between them. A lock knows
-its holder and a blocked thread says what it is blocked on, so a deadlock is seen as it stands and can be named.
+Every blocking operation can be ended from outside: it waits in slices and checks `ended` between them. A lock knows
+its holder, and a blocked thread records what it is blocked on, so that `deadlock` can find and describe a deadlock.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from vez.threads.program import Program
 from vez.threads.recording import Recorder
 
 SLICE_S = 0.05
-"""Seconds after which a blocked thread looks whether the run was ended."""
+"""Seconds after which a blocked thread checks if the run was ended."""
 
 
 class Ended(BaseException):
@@ -50,7 +50,7 @@ class Ended(BaseException):
 
 
 class Life:
-    """A thread as the others see it."""
+    """The state of a thread that other threads can read."""
 
     __slots__ = ("name", "waits")
 
@@ -60,13 +60,13 @@ class Life:
 
 
 class Waits(NamedTuple):
-    """What a thread is blocked on."""
+    """The wait of a blocked thread."""
 
     what: str
     thread: str
-    """The thread whose end it waits for, if it does."""
+    """The thread whose end it waits for; empty if it waits for an object."""
     stuck: Callable[[], bool]
-    """True as long as it cannot go on."""
+    """Returns True as long as the thread cannot continue."""
 
 
 class Shared:
@@ -81,7 +81,7 @@ class Shared:
         self.outputs: dict[str, list[tuple[str, str]]] = {}
         self.sleepers: dict[str, list[threading.Event]] = {}
         self.lock_of: dict[str, str] = {}
-        self.holders: dict[str, tuple[str, int, int]] = {}  # of each lock that is held: thread, times, since when
+        self.holders: dict[str, tuple[str, int, int]] = {}  # held lock → holder, acquisitions, time of the first
         self.reentrant = {name for name, kind in program.shared.items() if isinstance(kind, Lock) and kind.reentrant}
         self.recorder, self.scale = recorder, scale
         self.ended = threading.Event()
@@ -110,13 +110,13 @@ class Shared:
                 self.variables[name] = kind
 
     def memory(self) -> dict[str, Any]:
-        """Variables, maps, outputs and what is left in queues, as claims see them."""
+        """Variables, maps, outputs and the remaining items of queues, in the form that claims use."""
         queues = {name: tuple(one.queue) for name, one in self.queues.items()}
         outputs = {name: tuple(lines) for name, lines in self.outputs.items()}
         return {**self.variables, **{name: dict(table) for name, table in self.maps.items()}, **outputs, **queues}
 
     def end(self) -> None:
-        """End every thread that runs or is blocked; locks that are held stay so to the end."""
+        """End every thread that runs or is blocked. Held locks are not released."""
         for lock, (thread, _, since) in list(self.holders.items()) if self.recorder.deeds else ():
             self.recorder.add("holds", since, lock, thread)
         self.ended.set()
@@ -124,7 +124,7 @@ class Shared:
     # Blocking.
 
     def block(self, life: Life, waits: Waits, attempt: Callable[[], bool]) -> None:
-        """Attempt, in slices of SLICE_S, until it succeeds; the thread counts as blocked meanwhile."""
+        """Repeat `attempt`, in slices of SLICE_S, until it succeeds. The thread counts as blocked meanwhile."""
         began = self.recorder.now()
         life.waits = waits
         try:
@@ -191,7 +191,8 @@ class Shared:
         self._give(life, operation.name)
 
     def wait(self, operation: Any, life: Life) -> None:
-        """Not `threading.Condition`: its timed wait can lose a notification that comes at the end of the time."""
+        """Wait on a condition. `threading.Condition` is not used, because its timed wait can lose a notification that
+        comes at the end of the time."""
         woken, lock = threading.Event(), self.lock_of[operation.name]
         self.sleepers[operation.name].append(woken)
         self._give(life, lock)
@@ -257,7 +258,7 @@ class Shared:
             return None
 
     def say(self, operation: Any, life: Life) -> None:
-        with self._atomic:  # one order for the claims and for the reader
+        with self._atomic:  # so that claims and the reader see the same order
             self.outputs[operation.name].append((life.name, operation.line))
             self.recorder.say(operation.line, life.name)
 
@@ -278,7 +279,7 @@ class Shared:
 
 
 def _succeeds(error: type[Exception], attempt: Callable[..., Any], *given: Any) -> bool:
-    """Try a queue for a slice of time."""
+    """Try a queue operation for one slice of time; False if it raised `error`."""
     try:
         attempt(*given, SLICE_S)
     except error:

@@ -1,8 +1,8 @@
-"""False sharing and affinity, measured: two processes that add to words of shared memory.
+"""Sharing: measures false sharing and affinity with two processes that increment words of shared memory.
 
-In a loop of Python most of the time is the interpreter's. NumPy's `add.at` adds one to one word a hundred thousand
-times in a loop of C. Processor time is measured, not time that passes. On a busy machine the two processes run less
-often at the same time, and the effect is smaller; so their share is reported too.
+A Python loop would spend most of its time in the interpreter, so NumPy's `add.at` increments one word a hundred
+thousand times in a C loop. Processor time is measured, not elapsed time. On a busy machine the two processes run less
+often at the same time, and the effect is smaller; so the share of time in which they ran is reported too.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from vez.errors import MissingPart, WorkerDied
 BATCH = 100_000
 """Increments in one call."""
 LINE = 128
-"""Bytes that are surely two cache lines, also where the processor fetches lines in pairs."""
+"""Distance in bytes of two words that share no cache line, even if the processor fetches lines in pairs."""
 SIZE = 4096
 
 
 class Case(NamedTuple):
-    """Where the two words are, and on which of two processors the two processes run."""
+    """One measurement: the places of the two words, and the processors of the two processes."""
 
     name: str
     words: tuple[int, int]
@@ -54,16 +54,16 @@ class Measured(msgspec.Struct, frozen=True):
     cpu_ns: float
     """Processor time of an increment."""
     share: float
-    """Part of the time in which the processes had their processors."""
+    """The fraction of the elapsed time in which the processes ran."""
 
     @property
     def lost(self) -> int:
-        """Increments that another one overwrote."""
+        """The number of increments that were overwritten by another."""
         return self.increments - self.found
 
 
 def measure(batches: int = 2000, watch: Callable[[str], None] | None = None) -> list[Measured]:
-    """Run all cases with so many times BATCH increments by each process."""
+    """Run all cases. Each process makes `batches` times BATCH increments."""
     processors = two_processors()
     found = []
     for case in CASES:
@@ -84,7 +84,7 @@ def two_processors() -> tuple[int, int]:
 
 
 def share_a_core(one: int, other: int) -> bool:
-    """True if two processors are threads of one core: they share its cache, so nothing has to move between them."""
+    """True if two processors are threads of one core. They share its cache, so no line moves between caches."""
     try:
         path = Path(f"/sys/devices/system/cpu/cpu{one}/topology/thread_siblings_list")
         siblings = path.read_text(encoding="ascii")
@@ -131,7 +131,7 @@ def _line(child: subprocess.Popen[str]) -> str:
 
 
 def add_up(name: str, batches: int, word: int, processor: int) -> None:
-    """The work of one process: bind, say that it is ready, wait for the start, add, and say how long it took."""
+    """The work of one process: bind to the processor, report ready, wait for the start, add, and report the time."""
     numpy = load_numpy()
     os.sched_setaffinity(0, {processor})
     with open(name, "r+b") as file:
@@ -144,11 +144,11 @@ def add_up(name: str, batches: int, word: int, processor: int) -> None:
     for _ in range(batches):
         numpy.add.at(cell, same, 1)
     print(time.process_time() - before, time.perf_counter() - began, flush=True)
-    sys.stdin.readline()  # until the other has ended too
+    sys.stdin.readline()  # wait until the other process has ended too
 
 
 def load_numpy() -> Any:
-    """NumPy, or an error that says how to get it."""
+    """The NumPy module. If it is missing, the error says how to install it."""
     try:
         import numpy
     except ModuleNotFoundError as error:

@@ -1,7 +1,7 @@
-"""Chart: curves over two axes, as a value. `svg` and `text`, beside this file, draw one for a page and a terminal.
+"""Chart: curves over two axes, as a value. `svg` and `text`, beside this file, draw it for a page and a terminal.
 
-A logarithmic axis takes exact fractions as well as floats: 4·10⁻⁴⁰⁰ is below what a float can hold, and its
-logarithm is not.
+A logarithmic axis accepts exact fractions as well as floats: 4·10⁻⁴⁰⁰ is too small for a float, but its logarithm is
+not.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Axis(msgspec.Struct, frozen=True):
     high: Number | None = None
     """Ends of the axis; None takes the smallest and the largest value."""
     zero: str = ""
-    """On a logarithmic axis: the label of a place below the low end for values that are 0. Empty: 0 has no place."""
+    """On a logarithmic axis: the label of a place below the low end for values that are 0; empty if 0 is not drawn."""
 
 
 class Series(msgspec.Struct, frozen=True):
@@ -62,7 +62,7 @@ class Chart(msgspec.Struct, frozen=True):
 
 
 class Panels(msgspec.Struct, frozen=True):
-    """Several charts in one picture, with one legend: series of the same place look the same in all of them."""
+    """Several charts in one picture, with one legend: the n-th series looks the same in all of them."""
 
     title: str
     charts: tuple[Chart, ...]
@@ -94,7 +94,7 @@ class Scale:
         if self.high - self.low <= 1e-12 * max(1.0, abs(self.high)):
             self.low, self.high = self.low - 0.5, self.high + 0.5
         if not self.log and axis.low is None and 0 < self.low < 0.35 * self.high:
-            self.low = 0.0  # a curve that comes near zero is read from zero
+            self.low = 0.0  # an axis that would begin near zero begins at zero
         self._ticks = self._fine_places() if self.log and self.high - self.low < 3 else self._round_places(ticks, whole)
         if self._zero:
             self.low -= (self.high - self.low) * ZERO_GAP
@@ -120,7 +120,7 @@ class Scale:
 
     def _round_places(self, most: int, whole: bool) -> list[float]:
         step = _round_step((self.high - self.low) / max(1, most - 1))
-        if self.log or whole:  # no tick at 3.5 where only whole numbers can be
+        if self.log or whole:  # no tick at 3.5 if all values are whole numbers
             step = float(math.ceil(step))
         first = math.ceil(self.low / step - 1e-9)
         last = math.floor(self.high / step + 1e-9)

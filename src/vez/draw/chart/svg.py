@@ -9,7 +9,7 @@ from vez.draw.chart.chart import MAX_TICKS, Chart, Panels, Scale, Series, places
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#8a6d00", "#56b4e9", "#7f3c8d", "#e69f00", "#777777", "#b2182b")
 DASHES = ("", "7 4", "2 3", "9 3 2 3")
-"""Colours after Okabe and Ito, which most colour-blind readers tell apart; curves differ by their dashes too."""
+"""Colours after Okabe and Ito, which most colour-blind readers can distinguish. Curves also differ by their dashes."""
 LEFT, RIGHT, TOP, BOTTOM = 88, 24, 52, 60
 LINE = 18
 CHARACTER = 6.7

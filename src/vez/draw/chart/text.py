@@ -75,7 +75,7 @@ def _below(x: Scale, margin: int, wide: int, label: str) -> list[str]:
 
 
 def _filled(words: str, columns: int, indent: int = 0) -> list[str]:
-    """The words in lines that are not longer than the chart is wide."""
+    """The words in lines that are at most as wide as the chart."""
     blank = " " * indent
     return textwrap.wrap(
         words, columns, initial_indent=blank, subsequent_indent=blank, break_long_words=False, break_on_hyphens=False

@@ -1,4 +1,8 @@
-"""Lanes: where requests are and when, a lane for each thread, queue or client; as SVG or as text."""
+"""Lanes: the stays of requests over time, with a lane for each thread, queue or client.
+
+lanes       the picture as a value
+svg, text   the picture as SVG and as text
+"""
 
 from vez.draw.lanes.lanes import Arrow, Lanes, Stay, Tone
 

@@ -7,11 +7,11 @@ from enum import StrEnum
 import msgspec
 
 MOST_STAYS = 3000
-"""A picture with more is neither read nor opened quickly."""
+"""The largest number of stays in a picture: a larger one is hard to read and slow to open."""
 
 
 class Tone(StrEnum):
-    """How a stay is drawn."""
+    """The kind of a stay, which decides how it is drawn."""
 
     WAIT = "wait"
     READ = "read"
@@ -21,14 +21,14 @@ class Tone(StrEnum):
 
 
 class Stay(msgspec.Struct, frozen=True):
-    """Something that lasted, in a lane."""
+    """The time that a request spent in a lane."""
 
     lane: str
     tone: Tone
     begin_ms: float
     end_ms: float
     label: str = ""
-    """Drawn inside where there is room."""
+    """Text inside the stay, drawn if there is room."""
     note: str = ""
     """Shown when the mouse is over it."""
 
@@ -44,24 +44,24 @@ class Arrow(msgspec.Struct, frozen=True):
 
 
 class Lanes(msgspec.Struct, frozen=True):
-    """What is drawn."""
+    """The contents of the picture."""
 
     title: str
     lanes: tuple[str, ...]
     stays: tuple[Stay, ...]
     names: tuple[tuple[Tone, str], ...]
-    """What the tones mean here, in the order of the legend."""
+    """The meanings of the tones, in the order of the legend."""
     arrows: tuple[Arrow, ...] = ()
     until_ms: float = 0.0
-    """Least end of the time axis, so that several pictures can have the same one."""
+    """The time axis ends at this time or later, so that several pictures can have the same axis."""
 
     @property
     def end_ms(self) -> float:
-        """The end of the time axis: that of the last stay, or later."""
+        """The end of the time axis: the end of the last stay, or `until_ms` if that is later."""
         return max((self.until_ms, *(stay.end_ms for stay in self.stays))) or 1.0
 
     def rows(self, lane: str) -> list[list[Stay]]:
-        """The stays of a lane in rows in which none overlap; the earliest row that is free is taken."""
+        """The stays of a lane in rows without overlaps. Each stay is in the first free row."""
         rows: list[list[Stay]] = []
         for stay in sorted((one for one in self.stays if one.lane == lane), key=lambda one: (one.begin_ms, one.end_ms)):
             free = next((row for row in rows if row[-1].end_ms <= stay.begin_ms), None)
@@ -73,7 +73,7 @@ class Lanes(msgspec.Struct, frozen=True):
 
 
 def limited(lanes: Lanes) -> Lanes:
-    """The beginning, if there is more than can be drawn; the title says so."""
+    """The picture, or its beginning if there are more than MOST_STAYS stays; the title says so."""
     if len(lanes.stays) <= MOST_STAYS:
         return lanes
     first = sorted(lanes.stays, key=lambda stay: stay.begin_ms)[:MOST_STAYS]

@@ -1,4 +1,4 @@
-"""Lanes as SVG: time goes to the right. A lane in which several requests are at once has a row for each."""
+"""Lanes as SVG: time goes to the right. A lane with several requests at once has a row for each."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from vez.draw.trace.markup import width_of
 
 WIDTH, LEFT_GAP, RIGHT, TOP = 820, 14, 24, 86
 ROW, THIN, GAP = 20, 7, 10
-"""Pixels: the height of a row, of a row among several in a lane, between lanes."""
+"""Pixels: the height of a single row, the height of each of several rows in a lane, and the gap between lanes."""
 COLOURS = {
     Tone.WAIT: "#e69f00", Tone.READ: "#56b4e9", Tone.WORK: "#009e73", Tone.SEND: "#0072b2", Tone.BLOCKED: "#b2182b",
 }  # fmt: skip
-"""After Okabe and Ito, as in the charts."""
+"""Colours after Okabe and Ito, as in the charts."""
 _STYLE = """
 text{font:12px system-ui,sans-serif;fill:#222}.title{font-size:15px;font-weight:600}
 .grid{stroke:#888;stroke-opacity:.25}.in{font-size:11px;fill:#fff}.paper{fill:#fff}.arrow{stroke:#555;fill:none}

@@ -1,4 +1,4 @@
-"""Lanes as text: a line for each lane, a sign for each moment; where several requests are at once, how many."""
+"""Lanes as text: a line for each lane, with a character for each moment; a number if several requests are there."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from vez.draw.trace.canvas import Row, cells, fit
 SIGNS = {Tone.WAIT: "░", Tone.READ: "r", Tone.WORK: "█", Tone.SEND: "s", Tone.BLOCKED: "x"}
 STYLES = {Tone.WAIT: "yellow", Tone.READ: "blue", Tone.WORK: "green", Tone.SEND: "blue", Tone.BLOCKED: "red"}
 MANY = "+"
-"""More than nine."""
+"""The character for more than nine requests."""
 
 
 def text(lanes: Lanes, width: int = 110, *, color: bool = False) -> str:
@@ -37,7 +37,7 @@ def text(lanes: Lanes, width: int = 110, *, color: bool = False) -> str:
 
 
 def _at(stays: list[Stay], end: float, place: int, room: int) -> list[Stay]:
-    """The stays of which a part is in this place of the line."""
+    """The stays that overlap this place of the line."""
     begin, until = place * end / room, (place + 1) * end / room
     return [stay for stay in stays if stay.begin_ms < until and stay.end_ms > begin]
 

@@ -1,4 +1,8 @@
-"""A timeline of threads: a lane for each, what it did and printed and when; as text, SVG or an HTML page."""
+"""Timelines of threads: a lane for each thread, with its actions and printed lines.
+
+timeline          the timeline as a value
+text, svg, html   the timeline as text, SVG and an HTML page
+"""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""A timeline as one HTML file: the picture, what was printed, and a slider that goes through the run."""
+"""A timeline as one HTML file: the picture, the printed lines, and a slider that moves through the run."""
 
 from __future__ import annotations
 

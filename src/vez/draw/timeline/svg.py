@@ -10,9 +10,10 @@ from vez.draw.trace.layout import clean
 from vez.draw.trace.markup import Markup, width_of
 
 LANE, THIN, TOP, LEFT_GAP, WIDTH, RIGHT = 30, 18, 112, 14, 900, 30
-"""Pixels: the height of a lane, of a lane among many, of the heading; beside the names; the time axis; the margin."""
+"""Pixels: the height of a lane, of a lane among many and of the heading; the gap beside the names; the width of the
+time axis; the right margin."""
 MANY = 40
-"""Lanes from which on they are thin and printed lines have no words beside them."""
+"""The number of lanes from which lanes are thin and printed lines are drawn without their text."""
 TEXT = 10.5
 NAMES = {
     "runs": "runs", "works": "works", "waits": "is blocked", "holds": "holds a lock", "sleeps": "sleeps",
@@ -21,7 +22,7 @@ NAMES = {
 
 
 THICKNESS = {"runs": 0.12, "works": 1.0, "holds": 1.0, "sleeps": 0.5, "waits": 0.7}
-"""Of a bar, so that what happens while a lock is held can be seen."""
+"""The relative thickness of bars by kind, so that actions while a lock is held stay visible."""
 
 
 def svg(timeline: Timeline) -> str:

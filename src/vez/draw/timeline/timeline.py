@@ -1,4 +1,4 @@
-"""Timeline: lanes, and what lasted or happened in them. Times are microseconds."""
+"""Timeline: lanes with bars and instants, as a value. Times are microseconds."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import msgspec
 
 Kind = Literal["runs", "works", "waits", "holds", "sleeps", "does", "says", "planned"]
 LASTING: tuple[Kind, ...] = ("runs", "works", "holds", "sleeps", "waits")
-"""Kinds that have a length, in the order in which they are drawn: later ones lie on top."""
+"""Kinds with a duration, in the order in which they are drawn: later ones are on top."""
 MOST_LANES = 250
 MOST_BARS = 4000
-"""A picture with more is neither read nor opened quickly."""
+"""The largest number of bars in a picture: a larger one is hard to read and slow to open."""
 
 
 class Bar(msgspec.Struct, frozen=True):
-    """What a thread did, in words; an instant if it ends when it starts."""
+    """An action of a thread, with its description. It is an instant if start and end are equal."""
 
     lane: str
     kind: Kind
@@ -25,23 +25,23 @@ class Bar(msgspec.Struct, frozen=True):
 
 
 class Timeline(msgspec.Struct, frozen=True):
-    """What is drawn."""
+    """The contents of the picture."""
 
     title: str
     lanes: tuple[str, ...]
     bars: tuple[Bar, ...]
     end_us: int
     verdict: str = ""
-    """What the run showed, in a sentence."""
+    """The result of the run, in a sentence."""
     broken: bool = False
-    """True if the verdict is bad news."""
+    """True if the verdict reports a failure."""
     notes: tuple[str, ...] = ()
-    """What is not drawn, and why."""
+    """Sentences about what is not drawn, and why."""
     start_us: int = 0
     """The left edge of the picture."""
 
     def part(self, us: int) -> float:
-        """Where a time is between the left edge, 0, and the right edge, 1."""
+        """The position of a time, from 0 at the left edge to 1 at the right edge."""
         return (us - self.start_us) / (self.end_us - self.start_us)
 
     def of(self, lane: str, *kinds: Kind) -> list[Bar]:
@@ -51,7 +51,7 @@ class Timeline(msgspec.Struct, frozen=True):
 
     @property
     def printed(self) -> list[Bar]:
-        """What was printed, in order."""
+        """The printed lines, in order."""
         return [bar for bar in self.bars if bar.kind == "says"]
 
     def kinds(self) -> set[Kind]:
@@ -60,7 +60,7 @@ class Timeline(msgspec.Struct, frozen=True):
 
 
 def limited(timeline: Timeline) -> Timeline:
-    """The part that can be drawn, with a note on what is left out: of a bad end the end, otherwise the beginning."""
+    """The part that can be drawn, with a note on what is left out: the end of a failed run, otherwise the start."""
     lanes, notes = timeline.lanes[:MOST_LANES], list(timeline.notes)
     if len(lanes) < len(timeline.lanes):
         notes.append(f"the first {len(lanes)} of {len(timeline.lanes)} threads are drawn")

@@ -1,4 +1,4 @@
-"""Row: one line of a terminal in which text is put at a place, with a style for each cell."""
+"""Canvas: a row of a terminal, in which text is written at any place, with a style for each cell."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def cells(text: str) -> int:
 
 
 def fit(said: str, room: int) -> str:
-    """The text, or as much of its beginning as fits, with an ellipsis."""
+    """The text, or, if it does not fit, its beginning with an ellipsis."""
     while cells(said) > room and said:
         said = said[:-2] + "…" if len(said) > 1 else ""
     return said
 
 
 class Row:
-    """A line of fixed width. Later text overwrites earlier text; what does not fit is cut off."""
+    """A line of fixed width. Later text overwrites earlier text; text that does not fit is cut off."""
 
     __slots__ = ("_chars", "_styles")
 

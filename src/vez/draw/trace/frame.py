@@ -1,4 +1,4 @@
-"""Around a text picture: the legend above it, and the broken properties below it."""
+"""Frame of a text picture: the legend above it, and the broken properties below it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def legend(picture: Picture, wide: int, line: Mapping[str, str], style_of: Mappi
 
 
 def cap(rows: list[Row], wide: int) -> list[Row]:
-    """The lines; of more than MAX_LINES, the middle is left out."""
+    """The lines; if there are more than MAX_LINES, without the middle."""
     if len(rows) <= MAX_LINES:
         return rows
     left_out = len(rows) - MAX_LINES
@@ -45,7 +45,7 @@ def cap(rows: list[Row], wide: int) -> list[Row]:
 
 
 def footer(picture: Picture, wide: int) -> list[Row]:
-    """The broken properties again at the end, where a reader of a terminal looks first."""
+    """The broken properties, repeated at the end, which the reader of a terminal sees first."""
     rows = [Row(wide)] if picture.broken else []
     for violation in picture.violations:
         rows += [

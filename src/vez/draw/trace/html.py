@@ -1,4 +1,4 @@
-"""A trace as one HTML file that plays it: no server, no network, nothing to install.
+"""A trace as one HTML file that plays it, without a server, network access or installation.
 
 The page holds the space-time diagram (the same as `svg`), the network, the events as data, and a player. Text from the
 trace reaches the page only as escaped SVG text or as JSON that the player puts into text nodes.
@@ -36,8 +36,8 @@ from vez.draw.trace.messages import colours, kind_of
 from vez.draw.trace.network import network
 from vez.draw.trace.steps import steps
 from vez.draw.trace.svg import Drawing, draw
-from vez.properties.verdict import Verdict
-from vez.words import LANGUAGES, property_name, scenario_title, status_words, topology_name
+from vez.judge.properties.verdict import Verdict
+from vez.judge.words import LANGUAGES, property_name, scenario_title, status_words, topology_name
 
 SCRIPTS = ("strings.js", "state.js", "spacetime.js", "paths.js", "network.js", "panels.js", "player.js")
 
@@ -58,7 +58,7 @@ def html(trace: Trace, verdicts: Sequence[Verdict] = ()) -> str:
 
 
 def fill(page: str, parts: Mapping[str, str]) -> str:
-    """A page with its {{parts}}; what a part contains is not looked at again."""
+    """A page with its {{parts}} filled in. The text of a part is not searched for further parts."""
     head, *rest = page.split("{{")
     return head + "".join(parts[name] + text for name, _, text in (piece.partition("}}") for piece in rest))
 
@@ -69,7 +69,7 @@ def _file(name: str) -> str:
 
 
 def embed(data: dict[str, Any]) -> str:
-    """JSON that cannot end the script element in which it stands."""
+    """The data as JSON that cannot end the script element that contains it."""
     text = msgspec.json.encode(data).decode()
     for sign in "<>&\u2028\u2029":
         text = text.replace(sign, f"\\u{ord(sign):04x}")
@@ -108,7 +108,7 @@ def _data(picture: Picture, drawing: Drawing, total: int) -> dict[str, Any]:
 
 
 def _event(event: AnyEvent, picture: Picture, sent: dict[MessageId, Sent]) -> dict[str, Any]:
-    """An event as the player knows it: processes by column, texts cleaned, numbers that may be large as text."""
+    """An event for the player: processes as columns, texts cleaned, and numbers that may be large as text."""
     column = picture.column
     told: dict[str, Any] = {"e": type(event).__name__.lower(), "at": event.at, "p": column[event.process]}
     if isinstance(event, Sent | Delivered | Lost):
@@ -137,7 +137,7 @@ def _event(event: AnyEvent, picture: Picture, sent: dict[MessageId, Sent]) -> di
 
 
 def _arrows(picture: Picture) -> list[dict[str, Any]]:
-    """The messages with their fates, in the order of sending: what flies between the processes."""
+    """The messages for the player, with their fates, in the order of sending."""
     colour, column = colours(picture), picture.column
     return [
         {

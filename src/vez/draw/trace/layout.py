@@ -1,4 +1,4 @@
-"""What every picture format needs: messages as arrows, moments of faults, safe text, the state of each process.
+"""Layout: the data of every picture format: messages as arrows, moments of faults, safe text, states of processes.
 
 Intervals (stays, reigns, crashes) come from `History`, so that a picture and a judge cannot disagree.
 """
@@ -36,9 +36,9 @@ from vez.core.trace import (
     Withdrew,
     label,
 )
-from vez.properties.history import History
-from vez.properties.verdict import Span, Verdict
-from vez.properties.verdict import Status as Word
+from vez.judge.properties.history import History
+from vez.judge.properties.verdict import Span, Verdict
+from vez.judge.properties.verdict import Status as Word
 
 Fate = Literal["delivered", "loss", "partition", "crash", "flying"]
 MAX_TEXT = 200
@@ -59,7 +59,7 @@ class Arrow(msgspec.Struct, frozen=True):
     end_index: int
     fate: Fate = "delivered"
     copy: bool = False
-    """Another delivery of a message that has been delivered already."""
+    """True if this is another delivery of a message that has been delivered already."""
 
     @property
     def message(self) -> MessageId:
@@ -68,12 +68,12 @@ class Arrow(msgspec.Struct, frozen=True):
 
 
 class Violation(msgspec.Struct, frozen=True):
-    """A broken property: its words stand at the moment `start`, and the picture is red from then on."""
+    """A broken property. Its text is drawn at the moment `start`, and the picture is red from then on."""
 
     name: str
     words: str
     start: int | None
-    """None if no single moment is to blame: something did not happen until the end."""
+    """None if there is no single moment, because something did not happen until the end."""
     end: int
     spans: tuple[Span, ...]
 
@@ -120,7 +120,7 @@ class Picture:
 
 
 def once_round(trace: Trace) -> Trace:
-    """The trace; of a run that repeats a part for ever, only until the end of the first repetition."""
+    """The trace. If the run repeats a part for ever, only until the end of the first repetition."""
     loop = trace.header.loop_us
     if loop is None:
         return trace
@@ -226,7 +226,7 @@ def _arrows(trace: Trace, end: int) -> tuple[Arrow, ...]:
 
 
 def _partitions(trace: Trace) -> tuple[Partition, ...]:
-    """Neighbouring Cut (or Healed) events of one moment are one partition (or its end)."""
+    """The partitions of a trace. Adjacent Cut (or Healed) events of one moment are one partition (or its end)."""
     found: list[Partition] = []
     cuts: set[tuple[int, int]] = set()
     group: list[tuple[int, Cut | Healed]] = []
@@ -251,7 +251,7 @@ def _partitions(trace: Trace) -> tuple[Partition, ...]:
 
 
 def partition_words(ids: Sequence[int], cuts: set[tuple[int, int]], new: Iterable[tuple[int, int]]) -> str:
-    """`1 2 | 3 4 5` where the cuts separate groups entirely, the single channels where they do not."""
+    """The partition as text: `1 2 | 3 4 5` if the cuts separate whole groups, otherwise the single channels."""
     groups: dict[int, list[int]] = {}
     reach: dict[int, set[int]] = defaultdict(set)
     if len(ids) <= 64 and all((to, sender) in cuts for sender, to in cuts):
@@ -273,7 +273,7 @@ def _channels(channels: Iterable[tuple[int, int]]) -> str:
 
 
 def clean(text: str, limit: int = MAX_TEXT) -> str:
-    """Text from a trace as it may be shown: one line, without control, direction or unpaired characters."""
+    """Text from a trace, made safe to show: one line, without control, direction or unpaired characters."""
     return shorten("".join(map(_shown, text[: 4 * limit])), limit)
 
 
@@ -290,7 +290,7 @@ def shorten(text: str, limit: int) -> str:
 
 
 def display_names(header: Header) -> dict[int, str]:
-    """The processes as pictures name them: `Coord1`, or `Part1 (4)` if the name does not end in the identifier."""
+    """The display names of processes: `Coord1`, or `Part1 (4)` if the name does not end in the identifier."""
     names = header.names if len(header.names) == len(header.ids) else ("",) * len(header.ids)
     found = {}
     for process, name in zip(header.ids, map(clean, names), strict=True):

@@ -1,4 +1,4 @@
-"""A trace as a Mermaid sequence diagram, in the manner of course notes: states noted over the lifelines.
+"""A trace as a Mermaid sequence diagram, in the style of course notes: states are notes over the lifelines.
 
 Messages are drawn when they arrive. Text from the trace is escaped, every block that is opened is closed,
 and the result stays below the size that Mermaid accepts by default.
@@ -27,12 +27,12 @@ from vez.core.trace import (
     Trace,
     Wrote,
 )
-from vez.draw.trace import words
+from vez.draw.trace import event_labels
 from vez.draw.trace.layout import Arrow, Picture, Violation, clean
-from vez.properties.verdict import Verdict
+from vez.judge.properties.verdict import Verdict
 
 MAX_CHARACTERS = 45_000
-"""Mermaid refuses a diagram of more than 50,000 characters unless it is told otherwise."""
+"""Largest number of characters of a diagram. Mermaid refuses more than 50,000 unless it is configured otherwise."""
 RED = "rgb(235, 120, 120)"
 WRAP = (22, 32, 44)
 """Characters in a line of a note over one lifeline, two neighbours, and more."""
@@ -50,7 +50,7 @@ class _Diagram:
         self.size = 0
         self.inside: set[int] = set()
         self.red: list[Violation] = []  # the violations whose block is open
-        self.looping = False  # whether the block of what repeats for ever is open
+        self.looping = False  # True if the block of the endless loop is open
 
     def draw(self) -> str:
         picture = self.picture
@@ -104,7 +104,7 @@ class _Diagram:
         return len(self.picture.trace.events)
 
     def _open(self, violation: Violation) -> None:
-        """A red block, or one more note in the block that is open."""
+        """Open a red block, or add a note to the open one."""
         if not self.red:
             self.say(f"rect {RED}", 1)
         self.red.append(violation)
@@ -118,7 +118,7 @@ class _Diagram:
 
     def _arrow(self, arrow: Arrow) -> None:
         kind = {"delivered": "-->>" if arrow.copy else "->>", "flying": "--)"}.get(arrow.fate, "--x")
-        label = escape(words.full_label(arrow))
+        label = escape(event_labels.full_label(arrow))
         self.say(f"{self.name(arrow.sender)}{kind}{self.name(arrow.to)}: {label}", 2)
 
     def _local(self, event: AnyEvent) -> None:
@@ -131,7 +131,7 @@ class _Diagram:
                     self.say(f"activate {name}", 2)
                     self.inside.add(event.process)
                 if token is not None:
-                    self.note([event.process], words.local(event))
+                    self.note([event.process], event_labels.local(event))
             case Left() | Crashed():
                 if event.process in self.inside:
                     self.say(f"deactivate {name}", 2)
@@ -139,7 +139,7 @@ class _Diagram:
                 if isinstance(event, Crashed):
                     self.note([event.process], "💀 crashed")
             case _:
-                said = words.local(event)
+                said = event_labels.local(event)
                 if said:
                     self.note([event.process], _sign(event) + said)
 
@@ -180,6 +180,6 @@ def _sign(event: AnyEvent) -> str:
 
 
 def escape(text: str) -> str:
-    """Text that Mermaid shows as it is: its own signs, and those of HTML, become entities."""
+    """Text that Mermaid shows unchanged: the special characters of Mermaid and HTML become entities."""
     shown = re.sub(r"[#;%<>&\"'`${}\\]", lambda sign: f"#{ord(sign[0])};", clean(text))
-    return re.sub(r"^(\s*(?:no)?wrap):", r"\1#58;", shown)  # else it is taken for an instruction
+    return re.sub(r"^(\s*(?:no)?wrap):", r"\1#58;", shown)  # otherwise Mermaid reads it as an instruction

@@ -1,15 +1,16 @@
-"""Messages of a space-time diagram: slanted arrows, cut off where they were lost, with labels that do not collide."""
+"""Messages of a space-time diagram: slanted arrows, which end where the message was lost, with labels that do not
+overlap."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 
+from vez.draw.trace.event_labels import full_label
 from vez.draw.trace.layout import Arrow, Picture
 from vez.draw.trace.markup import Markup, width_of
 from vez.draw.trace.places import Box, Labels, Places
-from vez.draw.trace.words import full_label
-from vez.words.sentence import ms
+from vez.judge.words.sentence import ms
 
 COLOURS = 5
 STEEPEST = 34
@@ -22,7 +23,7 @@ PARTS = (0.5, 0.36, 0.64, 0.22, 0.78, 0.12, 0.88)
 PIECE = 14
 NEAR_END = 84
 ABOVE, ON, BELOW = -4, 3, 12
-"""From the line to the baseline of a label."""
+"""Distances from the line to the baseline of a label."""
 Point = tuple[float, float]
 
 
@@ -56,7 +57,8 @@ def draw_messages(out: Markup, picture: Picture, places: Places, labels: Labels)
 
 
 def mark_lines(picture: Picture, places: Places, labels: Labels) -> None:
-    """Let no label lie on the head of an arrow or the cross of a lost message. Words avoid the ends of lines."""
+    """Reserve the heads of arrows and the crosses of lost messages, so that no label covers them. Status texts avoid
+    the ends of lines."""
     for arrow in picture.arrows:
         if arrow.sender == arrow.to:
             continue
@@ -108,7 +110,7 @@ def _ends(arrow: Arrow, places: Places) -> tuple[Point, Point]:
     part = 0.8 if arrow.end_at > arrow.sent_at and arrow.fate != "flying" else 0.55
     y2 = places.y(end_at if arrow.fate != "flying" else arrow.sent_at + places.unit_us)
     reach = abs(x2 - x1) * part
-    reach = max(reach, abs(x2 - x1) - places.spacing * 0.4)  # close to the receiver, however far away it is
+    reach = max(reach, abs(x2 - x1) - places.spacing * 0.4)  # close to the receiver, at any distance
     part = reach / abs(x2 - x1)
     return (x1, y1), (x1 + (x2 - x1) * part, y1 + (y2 - y1) * part)
 
@@ -136,7 +138,7 @@ def _label(out: Markup, arrow: Arrow, places: Places, labels: Labels, start: Poi
 
 
 def _spots(long: float, wide: float, spacing: float) -> list[tuple[float, float]]:
-    """Where on the line a label may be, the best first: rather near an end, and its middle not too near a lifeline."""
+    """The possible places of a label on the line, the best first: near an end, with its middle away from lifelines."""
     gaps = max(1, round(long / spacing))
     edge = min((wide / 2 + CLEAR) / (long / gaps), 0.5) if long else 0.5
     order = sorted(range(gaps), key=lambda gap: min(gap, gaps - 1 - gap))
@@ -144,7 +146,7 @@ def _spots(long: float, wide: float, spacing: float) -> list[tuple[float, float]
 
 
 def _boxes(x: float, y: float, wide: float, turn: float) -> list[Box]:
-    """The room of a label with its middle at a point. A rotated one is a row of short boxes, not a tall one."""
+    """The boxes of a label with its middle at a point. A rotated label is a row of short boxes, not one tall box."""
     angle = math.radians(turn)
     count = max(1, math.ceil(wide / PIECE)) if turn else 1
     half = wide / count / 2

@@ -1,6 +1,6 @@
 """Network: positions of the processes (ring, grid, star or graph), for the player.
 
-Nothing is left to chance: the same trace is laid out in the same way on any machine.
+Nothing is random: the same trace has the same layout on any machine.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Network(msgspec.Struct, frozen=True):
     radius: float
     """Radius of the circle of processes; 0 if they are not on a circle."""
     directed: bool
-    """True if channels carry messages in one direction only."""
+    """True if channels carry messages in only one direction."""
     nodes: tuple[Node, ...]
     edges: tuple[tuple[int, int], ...]
     missing: int
@@ -73,7 +73,7 @@ def network(header: Header, total: int) -> Network:
 
 
 def _edges(header: Header, shape: Shape, *, closed: bool) -> tuple[tuple[int, int], ...]:
-    """Channels between drawn processes; a two-way channel is listed once. The trace is user input."""
+    """Channels between drawn processes; a two-way channel is listed once. The trace is untrusted."""
     count = len(header.ids)
     if shape == "circle":
         return tuple(combinations(range(count), 2))

@@ -65,7 +65,7 @@ class Labels:
         self._cells: dict[tuple[int, int], list[Box]] = {}
         self._avoided: dict[tuple[int, int], list[tuple[float, float]]] = {}
         self.missing: list[tuple[int, int]] = []
-        """Start and end of what each label without a place belongs to."""
+        """Start and end of the event or message of each label without a place."""
 
     def take(self, *boxes: Box) -> bool:
         """Reserve the boxes of one label; False if one overlaps another label or is outside the picture."""
@@ -98,9 +98,10 @@ class Labels:
         return not any(left < other[2] and other[0] < right and top < other[3] and other[1] < bottom for other in near)
 
     def wanted_room(self) -> Counter[int]:
-        """How many labels without a place a longer interval of time could help, by the start of the interval.
+        """The number of labels without a place that would fit if an interval were longer, by the start of the interval.
 
-        For the label of one moment these are the intervals beside it, for that of a message the longest one under way.
+        For the label of a moment these are the intervals beside it; for the label of a message, the longest interval
+        of its way.
         """
         knots = self._places.scale.knots
         found: Counter[int] = Counter()

@@ -25,7 +25,7 @@ from vez.core.trace import (
     Wanted,
     Wrote,
 )
-from vez.draw.trace import words
+from vez.draw.trace import event_labels
 from vez.draw.trace.layout import Picture, shorten
 from vez.draw.trace.markup import Markup, width_of
 from vez.draw.trace.places import Labels, Places
@@ -34,13 +34,13 @@ SIZE = 10.5
 LEADING = 11.5
 NEAR = (4, 15, -6, 10, 20, 26, -11)
 FURTHER = tuple(range(32, 100, 6))
-"""Distances from a moment to its words, the best first; further away only if the process has no other moment there."""
+"""Distances from a moment to its text, the best first; further away only if the process has no other moment there."""
 OUTLINED = frozenset(set(Property) - {Property.AGREEMENT, Property.TERMINATION, Property.BOUNDED_WAITING})
-"""Those that are not concern everybody, or repeat what another one shows."""
+"""The properties whose violations are outlined. The others concern all processes, or repeat another property."""
 
 
 def draw_bars(out: Markup, picture: Picture, places: Places) -> None:
-    """Draw the lifelines, with bars for leading, waiting, inside and paused, and outlines of what is broken."""
+    """Draw the lifelines, with bars for leading, waiting, inside and paused, and outlines of violations."""
     for process in picture.ids:
         _lifeline(out, picture, places, process)
     history = picture.history
@@ -81,22 +81,22 @@ def _bar(
 
 
 def draw_marks(out: Markup, picture: Picture, places: Places, labels: Labels) -> None:
-    """Crashes, recoveries, timers, refused writes, crowns; and the words of partitions."""
+    """Draw marks of crashes, recoveries, timers, refused writes and new leaders, and the texts of partitions."""
     for index, event in enumerate(picture.trace.events):
         x, y = places.x(event.process), places.y(event.at)
         match event:
             case Crashed():
                 out.cross(x, y, 8, title="crashed", index=index)
             case Recovered():
-                out.circle(x, y, 6, "back", title=words.local(event), index=index)
+                out.circle(x, y, 6, "back", title=event_labels.local(event), index=index)
             case Fired():
-                out.circle(x, y, 5, "timer", title=words.local(event), index=index)
+                out.circle(x, y, 5, "timer", title=event_labels.local(event), index=index)
                 out.path(f"M{x:.1f} {y - 3:.1f} V{y:.1f} H{x + 2.5:.1f}", "timer", index=index)
             case Wrote(accepted=False):
-                out.circle(x, y, 7, "refused", title=words.local(event), index=index)
+                out.circle(x, y, 7, "refused", title=event_labels.local(event), index=index)
                 out.cross(x, y, 3)
             case Elected(process=process, leader=leader) if leader == process:
-                out.path(_crown(x, y), "crown", title=words.local(event), index=index)
+                out.path(_crown(x, y), "crown", title=event_labels.local(event), index=index)
             case _:
                 continue
         labels.reserve((x - 8, y - 8, x + 8, y + 8))
@@ -133,7 +133,7 @@ def draw_words(out: Markup, picture: Picture, places: Places, labels: Labels) ->
 
 
 def _moments(events: Iterable[tuple[int, AnyEvent]]) -> Iterator[list[tuple[int, AnyEvent]]]:
-    """What happens at one process at one time, in the order of time."""
+    """The events of one process, grouped by time, in the order of time."""
     for _, group in groupby(sorted(events, key=_moment), key=_moment):
         yield list(group)
 
@@ -167,9 +167,9 @@ def _words(event: AnyEvent) -> str:
         case Wrote(accepted=False):
             return "write refused"
         case Fired(name=name):
-            return words.local(event) if name else ""
+            return event_labels.local(event) if name else ""
         case _:
-            return words.local(event)
+            return event_labels.local(event)
 
 
 def _style(events: list[AnyEvent]) -> str:
@@ -189,9 +189,9 @@ def _place(
     style: str,
     within: tuple[float, float],
 ) -> float:
-    """To the right of the lifeline, or to the left, or a little lower; in several lines where one is too long.
+    """Draw a text to the right of the lifeline, to the left, or slightly lower; in several lines if it is long.
 
-    Between the previous words of this process and its next moment. Returns where these words end.
+    It is placed between the previous text of this process and its next moment. Returns the end of this text.
     """
     index, event = item
     room = max(int((places.spacing - 26) / (SIZE * 0.56)), 8)

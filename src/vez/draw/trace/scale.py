@@ -1,4 +1,4 @@
-"""Scale: maps virtual time to pixels. Long intervals without events are shortened, visibly."""
+"""Scale: maps virtual time to pixels. Long intervals without events are shortened, and the picture shows this."""
 
 from __future__ import annotations
 

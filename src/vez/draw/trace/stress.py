@@ -1,7 +1,7 @@
 """Stress: positions for a small graph, so that distances resemble the number of edges between processes.
 
-Stress majorization (Gansner, Koren and North, 2004) from a few fixed beginnings; the one with the fewest
-crossing edges is taken. A force model would do as well, but needs chance to get out of bad beginnings.
+It uses stress majorization (Gansner, Koren and North, 2004) from a few fixed initial layouts, and takes the result with
+the fewest crossing edges. A force model would be as good, but needs randomness to escape from bad initial layouts.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Point = tuple[float, float]
 Edges = Sequence[tuple[int, int]]
 ROUNDS = 120
 ROOM = 0.42
-"""How close an edge may pass to a process that is not its end, in lengths of an edge, before it counts as crossing."""
+"""The smallest distance of an edge to a process that is not its end, in lengths of an edge. Closer is a crossing."""
 FLATTEST = 0.66
 """Least ratio of height to width; a flatter picture is stretched, to use the screen."""
 MOST_STRETCH = 1.4

@@ -1,7 +1,7 @@
 """A trace as a space-time diagram: one lifeline for each process, time downwards, messages slanted.
 
-The file is self-contained: no scripts, no fonts or pictures from elsewhere, colours for light and dark.
-Elements carry `data-i`, the place of their event in the trace, by which the player finds them.
+The file is self-contained: no scripts, no external fonts or pictures, colours for light and dark screens.
+Elements have the attribute `data-i`, the place of their event in the trace, by which the player finds them.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from vez.draw.trace.markup import Markup, width_of
 from vez.draw.trace.messages import draw_messages, mark_lines
 from vez.draw.trace.places import Labels, Places
 from vez.draw.trace.processes import draw_bars, draw_marks, draw_words
-from vez.properties.verdict import Verdict
-from vez.words.sentence import ms
+from vez.judge.properties.verdict import Verdict
+from vez.judge.words.sentence import ms
 
 STYLE = files("vez.draw.trace").joinpath("svg.css").read_text(encoding="utf-8")
 
 
 ATTEMPTS = 12
 MORE, MOST = 12.0, 180.0
-"""Pixels by which an interval of time grows for each label without room (at most three at once), and in all."""
+"""Pixels by which an interval of time grows for each label without room (at most three at once), and in total."""
 
 
 class Drawing(msgspec.Struct, frozen=True):
-    """A diagram, its geometry, and what is not in it."""
+    """A diagram, its geometry, and descriptions of what is not in it."""
 
     svg: str
     places: Places
@@ -63,7 +63,7 @@ def draw(picture: Picture, left_out: tuple[str, ...] = (), *, heading: bool = Tr
 
 
 def _with_room(picture: Picture, top: float) -> tuple[Markup, Places, int]:
-    """Draw time longer wherever labels find no room; how many find none even so."""
+    """Make intervals of time longer if labels have no room. Returns the number of labels that still have none."""
     added: dict[int, float] = {}
     for _ in range(ATTEMPTS):
         out, said, places = Markup(), Markup(), Places(picture, top, added)
@@ -72,7 +72,7 @@ def _with_room(picture: Picture, top: float) -> tuple[Markup, Places, int]:
         draw_bars(out, picture, places)
         draw_marks(out, picture, places, labels)
         mark_lines(picture, places, labels)
-        draw_words(said, picture, places, labels)  # before the messages, whose labels have more places to go
+        draw_words(said, picture, places, labels)  # before the messages, whose labels have more possible places
         draw_messages(out, picture, places, labels)
         out.add(said)
         if not labels.missing:

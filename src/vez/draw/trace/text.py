@@ -1,7 +1,7 @@
-"""A trace for the terminal: lifelines as columns, or a plain list where they do not fit.
+"""A trace for the terminal: lifelines as columns, or a plain list if they do not fit.
 
-Time runs downwards. A message is drawn when it arrives, from its sender's column to its receiver's; what
-happens at one process at one moment shares a line.
+Time runs downwards. A message is drawn when it arrives, from its sender's column to its receiver's. Events of one
+process at one moment share a line.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ import textwrap
 from collections.abc import Sequence
 
 from vez.core.trace import AnyEvent, Crashed, Cut, Delivered, Healed, Lost, Recovered, Sent, Trace, Wrote
-from vez.draw.trace import words
+from vez.draw.trace import event_labels
 from vez.draw.trace.canvas import Row, cells, fit
 from vez.draw.trace.frame import cap, footer, legend
 from vez.draw.trace.layout import Arrow, Life, Picture
-from vez.properties.verdict import Verdict
-from vez.words.sentence import ms
+from vez.judge.properties.verdict import Verdict
+from vez.judge.words.sentence import ms
 
 DEFAULT_WIDTH = 100
 MAX_COLUMNS = 8
-"""More lifelines than this cannot be followed with the eye."""
+"""The largest number of lifelines: more cannot be followed with the eye."""
 NARROWEST = 9
 WIDEST = 22
 HEADER_EVERY = 40
@@ -144,7 +144,7 @@ class _Drawing:
         return row
 
     def across(self, at: int, words: str, style: str) -> None:
-        """Words across all lifelines."""
+        """Write a text across all lifelines."""
         room = self.wide - self.time_wide - 1
         for part in textwrap.wrap(words, room) or [""]:
             row = self.row(at)
@@ -157,12 +157,12 @@ class _Drawing:
         raise NotImplementedError
 
     def follow(self, events: Sequence[AnyEvent]) -> tuple[str, str]:
-        """Update a process with its events; returns their words and the style."""
+        """Update a process with its events. Returns their text and its style."""
         said: list[str] = []
         style = ""
         for event in events:
             self.lives[event.process].follow(event)
-            word = words.local(event)
+            word = event_labels.local(event)
             if word and word not in said:
                 said.append(word)
             if isinstance(event, Crashed) or (isinstance(event, Wrote) and not event.accepted):
@@ -180,7 +180,7 @@ class _Lifelines(_Drawing):
     def __init__(self, picture: Picture, wide: int, time_wide: int, column: int) -> None:
         super().__init__(picture, wide, time_wide)
         self.column = column
-        self.open_row: tuple[Row, int, int, int] | None = None  # the last line of words, and where it is free
+        self.open_row: tuple[Row, int, int, int] | None = None  # the last line of text, and its free part
         self.centre = {
             process: time_wide + place * column + min(column // 2, 4) for process, place in picture.column.items()
         }
@@ -218,9 +218,9 @@ class _Lifelines(_Drawing):
         row = self.row(arrow.end_at)
         start, end = self.centre[arrow.sender], self.centre[arrow.to]
         if start == end:
-            row.put(start, f"↺ {words.full_label(arrow)}"[: max(self.wide - start, 1)])
+            row.put(start, f"↺ {event_labels.full_label(arrow)}"[: max(self.wide - start, 1)])
             return
-        lost = arrow.fate != "delivered"  # or still under way
+        lost = arrow.fate != "delivered"  # or still in transit
         left, right = (start + 1, end - 1) if start < end else (end + 1, start - 1)
         if lost:
             cut = max(min(self.column // 3, right - left - 4 - cells(arrow.label)), 2)
@@ -271,7 +271,7 @@ class _Lifelines(_Drawing):
             row.put(centre - 1 - cells(said), said, style)
 
     def _beside(self, first: AnyEvent, said: str) -> Row | None:
-        """The line before, if it is of the same moment and all its text is further left."""
+        """The previous line, if it is of the same moment and all its text is further left; otherwise None."""
         if self.open_row is None or isinstance(first, Crashed | Recovered):
             return None
         row, at, count, free = self.open_row
@@ -288,7 +288,7 @@ class _List(_Drawing):
     def arrow(self, arrow: Arrow) -> None:
         sign = "→" if arrow.fate == "delivered" else "╳"
         names = self.picture.names
-        line = f"{names[arrow.sender]} {sign} {names[arrow.to]}  {words.full_label(arrow)}"
+        line = f"{names[arrow.sender]} {sign} {names[arrow.to]}  {event_labels.full_label(arrow)}"
         self.row(arrow.end_at).put(self.time_wide, fit(line, self.wide - self.time_wide), "red" if sign == "╳" else "")
 
     def happening(self, first: AnyEvent, events: Sequence[AnyEvent]) -> None:

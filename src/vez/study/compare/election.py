@@ -6,7 +6,7 @@ falls silent (heartbeats, groups that look for others), messages count until eve
     one starter   each process in turn, on several arrangements of the identifiers
     all start     at once, on many arrangements: on rings and graphs the order matters
     after a crash the leader stops; if no detector wakes the others, the smallest of them is asked to elect
-    watched       what the failure detector costs, if one is used: who must be told of whose crash
+    watched       the cost of the failure detector, if one is used: which process must be told of which crash
     loss          a tenth of all messages is lost, several seeds
     partition     two halves from the start, healed later: how many lead at the same time before that
 """
@@ -21,18 +21,18 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from vez.algorithms import ALGORITHMS, find
+from vez.catalogue.algorithms import ALGORITHMS, find
 from vez.core import Assumption, Complete, Election, Graph, Grid, Property
 from vez.core.process import PARAMETER, marked
 from vez.core.trace import Elected, Sent, Trace
-from vez.properties.election import leader, uniqueness
-from vez.properties.history import History
-from vez.properties.verdict import Status
-from vez.sim import Scenario, simulate
-from vez.sim.scenario import Crash, Detector, Elect, Network, Partition, Suspicion
+from vez.judge.properties.election import leader, uniqueness
+from vez.judge.properties.history import History
+from vez.judge.properties.verdict import Status
 from vez.study.compare.figure import Figure, Metric, Row, figure, spread
 from vez.study.compare.formulas import ElectionFormulas, election_formulas, graph_edges
 from vez.study.compare.rounds import rounds
+from vez.worlds.sim import Scenario, simulate
+from vez.worlds.sim.scenario import Crash, Detector, Elect, Network, Partition, Suspicion
 
 METRICS = (
     Metric("one_starter", "one starts", "messages when one process starts, from the best to the worst place for it"),
@@ -250,7 +250,7 @@ class _Scenes:
         return {name: Figure(None, passed=passed, remark="none") for name in claims}
 
     def detection(self) -> dict[str, Figure]:
-        """What it costs to notice crashes; nothing if the algorithm uses no detector."""
+        """The cost of noticing crashes; empty if the algorithm uses no detector."""
         if not hasattr(self.algorithm, "on_suspect"):
             return {"watched": Figure(None), "beats": Figure(None)}
         ids, f = tuple(range(1, self.n + 1)), self.formulas

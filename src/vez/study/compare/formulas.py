@@ -208,7 +208,7 @@ class ElectionFormulas(msgspec.Struct, frozen=True, kw_only=True):
     crash_time: Claim | None = None
     watched: Claim | None = exactly("N(N−1)", lambda n: n * (n - 1))
     beats: Claim | None = exactly("10N(N−1)", lambda n: 10 * n * (n - 1))
-    """Both only where a failure detector is used."""
+    """This field and the one before apply only if a failure detector is used."""
 
 
 def harmonic(n: int) -> float:
@@ -228,7 +228,7 @@ def _log(n: int) -> int:
 
 
 def _both(text: str, low: Bound | float, high: Bound | float) -> dict[str, Claim]:
-    """The same claim for one starter and for all: other processes join with their first message."""
+    """One claim for both cases, one starter and all: other processes join with their first message."""
     return {"one_starter": between(text, low, high), "all_start": between(text, low, high)}
 
 

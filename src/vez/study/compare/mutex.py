@@ -16,17 +16,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import combinations, islice, pairwise
 
-from vez.algorithms import ALGORITHMS, find
+from vez.catalogue.algorithms import ALGORITHMS, find
 from vez.core import Mutex, Property
 from vez.core.trace import Sent, Trace
-from vez.properties.history import History
-from vez.properties.measure import measure
-from vez.properties.mutex import deadlock_freedom, exclusion, starvation_freedom
-from vez.properties.verdict import Status
-from vez.sim import Scenario, simulate
-from vez.sim.scenario import Crash, Network, Want, Workload
+from vez.judge.properties.history import History
+from vez.judge.properties.measure import measure
+from vez.judge.properties.mutex import deadlock_freedom, exclusion, starvation_freedom
+from vez.judge.properties.verdict import Status
 from vez.study.compare.figure import Figure, Metric, Row, figure, spread
 from vez.study.compare.formulas import INSIDE_MS, MutexFormulas, mutex_formulas
+from vez.worlds.sim import Scenario, simulate
+from vez.worlds.sim.scenario import Crash, Network, Want, Workload
 
 METRICS = (
     Metric("idle_messages", "messages idle", "messages per entry without contention"),
@@ -61,7 +61,7 @@ BROKEN = (
     (Property.DEADLOCK_FREEDOM, "deadlock"),
     (Property.STARVATION_FREEDOM, "starving"),
 )
-"""The worst first: a cell names the first of these that is broken."""
+"""Properties, the worst violation first: a cell names the first of these that is broken."""
 MOST_EVENTS = 20_000_000
 ENOUGH_ENTRIES = 100
 """Enough entries that the few messages after the last one do not matter."""
@@ -207,7 +207,7 @@ class _Scenes:
         }
 
     def crashes(self) -> dict[str, Figure]:
-        """How many processes may crash, found by crashing them."""
+        """The number of processes that may crash, found by crashing them."""
         asker = self.contenders[-1]
         others = [process for process in self.ids if process != asker]
         survived = sum(self._served(asker, (victim,)) for victim in others)

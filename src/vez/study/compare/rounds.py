@@ -1,4 +1,4 @@
-"""How many rounds an election took, read from the messages of its trace.
+"""The number of rounds of an election, read from the messages of its trace.
 
 franklin, itai-rodeh, yoyo   the largest round that a message carries; they count from 1
 tournament                   the largest phase that a probe carries, and one: phases count from 0

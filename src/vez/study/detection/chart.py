@@ -9,7 +9,7 @@ from vez.study.detection.curves import Curve
 from vez.study.detection.quality import Quality
 
 LONGEST = 12
-"""Intervals. Later detection is not drawn: nobody chooses it, and the rest would shrink."""
+"""Largest detection time that is drawn, in intervals. Later detection is of no use, and the rest would shrink."""
 LEAST_RATE, MOST_RATE = 0.01, 100.0
 """Mistakes per second at the ends of the axis; rates beyond them stand at the ends."""
 

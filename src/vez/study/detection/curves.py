@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 
-from vez.detectors import Settings
+from vez.core.detectors import Settings
 from vez.study.detection.quality import Candidate, Condition, Quality, assess, candidates
 
 TIMEOUTS = (1.1, 1.3, 1.6, 2.0, 2.5, 3.0, 4.0, 6.0)
-"""In intervals."""
+"""The timeouts that are tried, in intervals."""
 THRESHOLDS = (0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 8.0, 12.0)
 
 

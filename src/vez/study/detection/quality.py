@@ -1,8 +1,9 @@
-"""How good a failure detector is: the measures of Chen, Toueg and Aguilera (IEEE TC 51(5), 2002).
+"""The quality of a failure detector: the measures of Chen, Toueg and Aguilera (IEEE TC 51(5), 2002).
 
-One observer watches one target. While the target is alive, every suspicion is a mistake. Measured are how often
-(mistake rate), for how long (mistake duration), and the probability that the answer at a random time is right (query
-accuracy). After the target crashes: the time until it is suspected for good (detection time).
+One observer watches one target. While the target is alive, every suspicion is a mistake. The measures are the frequency
+of mistakes (mistake rate), their length (mistake duration), and the probability that the answer at a random time is
+right (query accuracy). After the target crashes, the measure is the time until it is suspected for ever (detection
+time).
 
 A slow observer is paused now and then. When it resumes, it looks at its clock before it reads the heartbeats that
 have arrived meanwhile, as in the simulator. So it suspects others because it was paused itself.
@@ -14,8 +15,8 @@ from random import Random
 
 import msgspec
 
-from vez.detectors import MONITORS, Monitor, Settings
-from vez.sim.delays import US, parse_delay
+from vez.core.detectors import MONITORS, Monitor, Settings
+from vez.worlds.sim.delays import US, parse_delay
 
 WARM_UP = 120
 """Heartbeats before the crash of a trial: more than the default window of `phi`."""
@@ -32,7 +33,7 @@ class Condition(msgspec.Struct, frozen=True):
     pause_every_ms: float = 1000.0
 
     def handled_ms(self, at_ms: float) -> float:
-        """When the observer handles an event of this time."""
+        """The time at which the observer handles an event of this time."""
         if not self.pause_ms:
             return at_ms
         number, into = divmod(at_ms, self.pause_every_ms)
@@ -57,11 +58,11 @@ class Quality(msgspec.Struct, frozen=True):
     detector: str
     condition: str
     detection_ms: float
-    """Mean over all trials."""
+    """Mean detection time over all trials."""
     slowest_detection_ms: float
     mistakes: int
     mistake_rate: float
-    """Per second of the target's life."""
+    """Mistakes per second of the target's life."""
     mistake_ms: float | None
     """Mean duration of a mistake; None without mistakes."""
     query_accuracy: float

@@ -33,7 +33,7 @@ class QuorumRisk(msgspec.Struct, frozen=True):
     overlap: int
     """2m − n: the least number of members that two quorums share."""
     violation: Fraction
-    """P_v: at least 2m − n of the m who permitted forget."""
+    """P_v: at least 2m − n of the m coordinators that gave permission forget."""
     given_pair: Fraction
     """All of the overlap of two given quorums forget."""
     all_held: Fraction
@@ -85,8 +85,8 @@ def over_m(n: int, forget: Fraction, down: Fraction, most: int = 64) -> list[Quo
 def smallest_m(n: int, forget: Fraction, want: Fraction) -> int | None:
     """The smallest quorum whose P_v is not above the wanted one; None if even m = n fails.
 
-    One more member raises the overlap by two and the number of those who forget by at most one, so P_v falls
-    with m, and bisection finds the place.
+    One more member raises the overlap by two and the number of members that forget by at most one, so P_v falls
+    with m, and bisection finds the size.
     """
     check_quorum(n)
     low, high = n // 2 + 1, n

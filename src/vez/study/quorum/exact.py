@@ -11,7 +11,7 @@ from vez.errors import BadData
 
 MAX_TEXT = 60
 MAX_DIGITS = 100
-"""Digits of a denominator: sums of a thousand powers of it must stay fast."""
+"""Largest number of digits of a denominator: sums of a thousand powers of it must stay fast."""
 LEAST = f"1e-{MAX_DIGITS - 1}"
 """The smallest probability above 0 with this many digits."""
 MAX_POWER = MAX_DIGITS + 2 * MAX_TEXT

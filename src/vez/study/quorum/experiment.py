@@ -15,16 +15,16 @@ from random import Random
 
 import msgspec
 
-from vez.algorithms import find
+from vez.catalogue.algorithms import find
 from vez.errors import Misuse
-from vez.properties.history import History
-from vez.properties.mutex import exclusion
-from vez.properties.verdict import Status
-from vez.sim import Scenario, simulate
-from vez.sim.scenario import Crash, Fate, Want
+from vez.judge.properties.history import History
+from vez.judge.properties.mutex import exclusion
+from vez.judge.properties.verdict import Status
 from vez.study.quorum.chances import check_quorum
 from vez.study.quorum.exact import at_least
 from vez.study.quorum.interval import CONFIDENCE, clopper_pearson, wilson
+from vez.worlds.sim import Scenario, simulate
+from vez.worlds.sim.scenario import Crash, Fate, Want
 
 MAX_RUNS = 100_000
 SEEN = Fraction(1, 5)

@@ -120,7 +120,7 @@ def curve(silence: Silence, choice: TimeoutChoice, points: int = CURVE_POINTS) -
 
 
 def in_words(choice: TimeoutChoice) -> list[str]:
-    """Why this timeout is best, and the rule C·p < E with the numbers filled in."""
+    """The reason why this timeout is best, and the rule C·p < E with the numbers filled in."""
     e, c, t = choice.wait_cost_per_ms, choice.mistake_cost, choice.timeout_ms
     waiting = "do not wait at all" if t == 0 else f"wait {_number(t)} ms"
     lines = [

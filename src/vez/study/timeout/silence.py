@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Protocol
 
 from vez.errors import BadData, MissingFile
-from vez.sim.delays import Delay
+from vez.worlds.sim.delays import Delay
 
 MAX_BYTES = 32 * 1024 * 1024
 MAX_SAMPLES = 1_000_000
@@ -25,7 +25,7 @@ class Silence(Protocol):
 
     @property
     def words(self) -> str:
-        """Where the numbers come from."""
+        """The origin of the numbers, in words."""
 
     def late(self, t: float) -> float:
         """p(t): the probability of silence for longer than t ms."""

@@ -1,7 +1,7 @@
-"""The verification matrix: every algorithm against every kind of fault, each cell decided or honestly not.
+"""The verification matrix: every algorithm against every kind of fault. Each cell is decided, or says that it is not.
 
-A cell is the checker's verdict for the smallest interesting number of processes. Its text depends on nothing
-but the algorithms, so that the written page is a golden file.
+A cell is the checker's verdict for the smallest interesting number of processes. Its text depends only on the
+algorithms, so the written page is a golden file.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import Any
 
 import msgspec
 
-from vez.algorithms.mutex.elected_coordinator import ELECTIONS
-from vez.check import Budget, Configuration, Limits, Progress, Report, check
-from vez.check.checker import ON_REQUEST
-from vez.check.liveness.lassos import LIVENESS
-from vez.check.model.configuration import default_requests
-from vez.check.search import INTERRUPTED
+from vez.catalogue.mutex.elected_coordinator import ELECTIONS
 from vez.core.assumptions import Assumption, Property
 from vez.core.process import DURABLE, Process, marked
-from vez.properties import Status, Verdict
-from vez.sim.scenario import Scenario
+from vez.judge.properties import Status, Verdict
 from vez.study.verify.recipes import RECIPE_CASES, RECIPE_WORLDS
 from vez.study.verify.world import Case, World
+from vez.worlds.check import Budget, Configuration, Limits, Progress, Report, check
+from vez.worlds.check.checker import ON_REQUEST
+from vez.worlds.check.liveness.lassos import LIVENESS
+from vez.worlds.check.model.configuration import default_requests
+from vez.worlds.check.search import INTERRUPTED
+from vez.worlds.sim.scenario import Scenario
 
 EDGES = ((1, 2), (2, 3), (1, 3))
 """The graph for algorithms that run on any: a triangle."""
@@ -79,11 +79,12 @@ CASES: dict[str, Case] = {
     ),
     **RECIPE_CASES,
 }
-"""Algorithms of which the plain question has endless, or far too many, states, or more is known."""
+"""Algorithms for which the default question has infinitely many or far too many states, or about which more is
+known."""
 
 
 PILING_UP = ("bully", "bully-stable")
-"""Without bounds on time their candidates stand again before anybody has answered, and messages pile up."""
+"""Algorithms whose candidates, without bounds on time, stand again before any reply has come, so messages pile up."""
 
 
 BY_MAJORITY = Case("", {"votes.0": 1}, 2, {"election": "majority"})
@@ -142,7 +143,8 @@ APART = tuple(
     World("nothing goes wrong", f"--property {name}", properties=(str(name),))
     for name in (Property.REQUEST_ORDER, Property.BOUNDED_WAITING)
 )
-"""What needs memory of every request: each asked apart, where nothing goes wrong."""
+"""Worlds for the properties for which the checker must remember every request: each is asked separately, without
+faults."""
 
 
 class Cell(msgspec.Struct, frozen=True):
@@ -153,11 +155,11 @@ class Cell(msgspec.Struct, frozen=True):
     steps: int | None = None
     endless: bool = False
     extent: str = ""
-    """What the checker counted, and for how many requests: `at most 2 bypasses, within 1 request each`."""
+    """The number that the checker found, and for how many requests: `at most 2 bypasses, within 1 request each`."""
 
     @property
     def length(self) -> str:
-        """How long the shortest run is."""
+        """The length of the shortest run, in words."""
         loop = ", then a loop" if self.endless else ""
         return f"{self.steps} step{'s' * (self.steps != 1)}{loop}"
 
@@ -169,11 +171,11 @@ class Row(msgspec.Struct, frozen=True):
     world: World
     n: int
     states: int | None
-    """None where they were not exhausted."""
+    """Number of states; None if they were not exhausted."""
     cells: dict[str, Cell]
     promised: tuple[str, ...]
     kept: bool
-    """Whether the world keeps all that the algorithm assumes."""
+    """True if the world keeps all assumptions of the algorithm."""
 
     @property
     def command(self) -> str:
@@ -183,8 +185,8 @@ class Row(msgspec.Struct, frozen=True):
     def drawing(self, name: str, max_states: int) -> str:
         """The command that draws the shortest run that breaks the property.
 
-        A violation of safety ends the search. What must happen some day is judged at its end; a search that met
-        its limit of states ends there.
+        A violation of safety ends the search. Liveness is judged at the end of the search; a search that reached its
+        limit of states ends there.
         """
         plain = msgspec.structs.replace(self.world, options=_without_properties(self.world.options))
         stop = "" if name in LIVENESS else "--first"
@@ -195,7 +197,7 @@ class Row(msgspec.Struct, frozen=True):
 
     @property
     def settled(self) -> bool:
-        """True if every cell is decided, or cannot be."""
+        """True if every cell is decided, or cannot be decided."""
         return all(cell.status != "not exhausted" for cell in self.cells.values())
 
     def has_promised(self, status: str) -> bool:
@@ -204,7 +206,7 @@ class Row(msgspec.Struct, frozen=True):
 
     @property
     def size(self) -> str:
-        """The states, as the table shows them."""
+        """The number of states, as the table shows it."""
         return "not exhausted" if self.states is None else f"{self.states:,}"
 
 
@@ -286,7 +288,7 @@ def row(
 def filled(
     name: str, algorithm: type[Process], world: World, n: int, states: int | None, cells: dict[str, Cell]
 ) -> Row:
-    """The row of an algorithm in a world, from what the checker found."""
+    """The row of an algorithm in a world, from the results of the checker."""
     return Row(
         algorithm=name,
         world=world,
@@ -315,12 +317,12 @@ _STATES = re.compile(r"^in all [\d,]+ states?(?: within the bounds)?, | in all [
 
 
 def _unkept(algorithm: type[Process], world: World, parameters: Mapping[str, Any]) -> bool:
-    """Whether the world breaks something that the algorithm, or the election inside it, assumes."""
+    """True if the world breaks an assumption of the algorithm, or of the election inside it."""
     budget = world.budget
     crashes = budget.crashes + budget.crashes_inside
     breaks = {
         Assumption.NO_CRASHES: crashes,
-        Assumption.HUB_STAYS: crashes and not world.victims,  # where they are named, the hub is not among them
+        Assumption.HUB_STAYS: crashes and not world.victims,  # named victims never include the hub
         Assumption.NO_RECOVERY: budget.recoveries,
         Assumption.KNOWN_BOUNDS: budget.pauses,
         Assumption.BOUNDED_STAY: budget.pauses,

@@ -1,6 +1,6 @@
 """The page of the verification matrix: a table for each algorithm, and for each broken cell the command that draws it.
 
-Nothing in it depends on when or where it is written: the page is a golden file.
+It does not depend on the time or the machine, so the page is a golden file.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def text(cell: Cell) -> str:
 
 
 def _runs(rows: list[Row], max_states: int) -> list[str]:
-    """For each broken cell the command that draws its run."""
+    """The command that draws the run, for each broken cell."""
     lines = [
         f"- {name} ({cell.length}), {row.algorithm if row.world.properties else row.world.name}{_few(row, rows)}: "
         f"`{row.drawing(name, max_states)}`"
@@ -92,6 +92,6 @@ def _runs(rows: list[Row], max_states: int) -> list[str]:
 
 
 def _few(row: Row, rows: list[Row]) -> str:
-    """The number of processes, where the same world was asked with another number too."""
+    """The number of processes, if the same world was also checked with another number."""
     same = [other for other in rows if (other.algorithm, other.world) == (row.algorithm, row.world)]
     return f", n={row.n}" if len(same) > 1 else ""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from vez.check import Budget
 from vez.study.verify.world import Case, World
+from vez.worlds.check import Budget
 
 LOCK, TIMED = "recipe:etcd-lock", "recipe:etcd-lock-timed"
 SHARED, SEMAPHORE = "recipe:etcd-shared", "recipe:etcd-semaphore"

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from vez.check import Progress
 from vez.core.process import Process
-from vez.study.verify.kept import Kept
+from vez.study.verify.finished_rows import Kept
 from vez.study.verify.matrix import FEWEST, Row, commanded, configuration, filled, row, worlds
 from vez.study.verify.world import World
+from vez.worlds.check import Progress
 
 
 class At(NamedTuple):
-    """Where a call of `verify` is."""
+    """The progress of a call of `verify`."""
 
     done: int
-    """Worlds that are finished."""
+    """Number of finished worlds."""
     words: str
-    """What is being checked now."""
+    """The current check, in words."""
     search: Progress | None = None
 
 
@@ -41,7 +41,7 @@ class Question(NamedTuple):
 
 
 def questions(algorithms: Mapping[str, type[Process]]) -> list[Question]:
-    """What is asked of the algorithms: each in all its worlds."""
+    """All questions about the algorithms: each algorithm in all its worlds."""
     return [
         Question(name, algorithm, world) for name, algorithm in algorithms.items() for world in worlds(name, algorithm)
     ]

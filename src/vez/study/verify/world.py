@@ -1,4 +1,4 @@
-"""Worlds: a kind of fault, and how an algorithm is asked about it."""
+"""Worlds: a kind of fault, and the question to the checker about it."""
 
 from __future__ import annotations
 
@@ -7,51 +7,51 @@ from typing import Any
 
 import msgspec
 
-from vez.check import Budget
 from vez.core.assumptions import Assumption
+from vez.worlds.check import Budget
 
 
 class Case(msgspec.Struct, frozen=True):
-    """How an algorithm is asked: within which bounds, with which parameters, and why so."""
+    """The question about an algorithm: its bounds, its parameters, and the reason for them."""
 
     note: str
     bounds: dict[str, int] = {}
-    """Fields, and the largest value up to which they are followed."""
+    """Fields, and the largest value up to which they are explored."""
     capacity: int = 0
-    """The most messages on a channel that are followed; 0: any number."""
+    """Largest number of messages on a channel that is explored; 0 for any number."""
     parameters: dict[str, Any] = {}
 
     @property
     def options(self) -> str:
-        """As on the command line of `vez check`."""
+        """The options of `vez check` for this case."""
         parts = [f"--set {name}={_written(value)}" for name, value in self.parameters.items()]
         parts += [f"--bound {field}={most}" for field, most in self.bounds.items()]
         return " ".join([*parts, f"--capacity {self.capacity}"] if self.capacity else parts)
 
 
 class World(msgspec.Struct, frozen=True):
-    """A kind of fault, and how to ask for it."""
+    """A kind of fault, and the options that select it."""
 
     name: str
     options: str
-    """As on the command line of `vez check`."""
+    """The options of `vez check`."""
     budget: Budget = Budget()
     amnesia: bool = False
     without: Assumption | None = None
     properties: tuple[str, ...] = ()
-    """Those that are judged only when they are asked for; empty: all others."""
+    """Properties that are judged only on request; empty for all others."""
     only: str = ""
-    """The one algorithm that the world is for; empty where it is for all."""
+    """The only algorithm of this world; empty if it is for all."""
     role: str = ""
-    """The role of the algorithms that the world is for; empty where it is for all."""
+    """The role of the algorithms of this world; empty if it is for all."""
     case: Case | None = None
-    """Instead of the algorithm's own."""
+    """The case to use instead of the algorithm's own."""
     n: int = 0
-    """How many processes; 0: as many as elsewhere."""
+    """Number of processes; 0 for the usual number."""
     drift: float = 0.0
-    """How far timers may be off, as a part of what they take."""
+    """Largest relative error of timers."""
     victims: tuple[int, ...] = ()
-    """Who may crash; empty: everybody."""
+    """The processes that may crash; empty for all."""
 
 
 def _written(value: Any) -> str:

@@ -1,7 +1,12 @@
-"""Programs: each a function that returns a `Program`, with what it teaches and how it is run.
+"""Programs: the table of lessons. A lesson is a function that returns a `Program`, with its topic and its settings.
 
-Settings of the makers are small, so that the checker can try every interleaving. `Lesson.real` holds the settings of
-`vez threads`, those of the text where there is one.
+    exercises   the exercises of the course text
+    classics    lost updates, lost notifications, queues, readers and writers
+    tools       flags, monitors, locks, maps and thread-local variables
+    executors   thread pools, futures, fork-join
+
+The default settings are small, so that the checker can try every interleaving. `Lesson.real` holds the settings of
+`vez threads`; they are those of the text if it gives any.
 """
 
 from __future__ import annotations
@@ -16,20 +21,20 @@ from vez.threads.programs import classics, executors, exercises, tools
 
 
 class Lesson(msgspec.Struct, frozen=True):
-    """A program, what it teaches, and with which settings."""
+    """A program, its topic, and its settings."""
 
     maker: Callable[..., Program]
     teaches: str
     right: Mapping[str, Any] = {}
-    """Settings with which every interleaving is as claimed."""
+    """Settings with which the claim holds in every interleaving."""
     wrong: Mapping[str, Any] | None = None
-    """Settings with which the checker finds an interleaving that is not."""
+    """Settings with which the checker finds an interleaving that breaks the claim."""
     real: Mapping[str, Any] = {}
-    """Settings of `vez threads`, where they differ from those of the checker."""
+    """Settings of `vez threads` that differ from those of the checker."""
     compared: tuple[Mapping[str, Any], ...] = ()
-    """Settings that `vez threads` runs one after the other, to be measured side by side."""
+    """Settings that `vez threads` runs one after the other, to compare their measurements."""
     patience_s: float = 60.0
-    """Seconds after which `vez threads` ends what still runs."""
+    """Seconds after which `vez threads` ends the threads that still run."""
 
 
 LESSONS: dict[str, Lesson] = {

@@ -99,7 +99,7 @@ def wait_notify(careful: bool = False) -> Program:
 def blocking_queue(
     producers: int = 1, consumers: int = 2, items: int = 2, capacity: int = 1, one_condition: bool = False
 ) -> Program:
-    """A bounded queue of a lock and two conditions. With `one_condition`, a notification can wake the wrong thread."""
+    """A bounded queue: a lock and two conditions. With `one_condition`, a notification can wake the wrong thread."""
     full, empty = ("changed", "changed") if one_condition else ("not_full", "not_empty")
 
     def producer() -> Steps:
@@ -136,9 +136,9 @@ def blocking_queue(
 
 
 def readers_writers(readers: int = 2, writers: int = 2, again: bool = True) -> Program:
-    """Readers share, a writer is alone: a read/write lock of a reader count, a lock and one condition.
+    """A read/write lock made of a reader count, a lock and one condition: readers share it, a writer is alone.
 
-    Unless `again`, a writer that wakes up does not look again whether the way is free.
+    Unless `again`, a writer that wakes up does not test the condition again.
     """
 
     def reader() -> Steps:

@@ -38,7 +38,7 @@ Computing = Generator[Operation, Any, int]
 def thread_pool(
     workers: int = 2, tasks: int = 2, capacity: int = 1, peek: bool = False, work_s: float = 0.0
 ) -> Program:
-    """Workers take tasks from a blocking queue. With `peek`, a worker looks first whether one is left."""
+    """Workers take tasks from a blocking queue. With `peek`, a worker first looks if a task is left."""
 
     def acceptor() -> Steps:
         for task in range(1, tasks + 1):
@@ -187,7 +187,7 @@ class _ForkJoin(NamedTuple):
         return int(result)
 
     def help_until(self, task: Task) -> Computing:
-        """Join by working: what is joined may still be in the queue."""
+        """Join by running other tasks of the queue: the joined task may still be among them."""
         result = yield lookup("results", task)
         while result is None:
             other = yield poll("tasks")

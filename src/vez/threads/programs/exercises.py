@@ -1,6 +1,6 @@
 """The exercises of Camargos, Concorrência, as the text gives them (docs/sources.md).
 
-Makers have small settings, for the checker; `vez threads` runs them with those of the text (`Lesson.real`).
+The default settings are small, for the checker; `vez threads` uses the settings of the text (`Lesson.real`).
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def joining(rounds: int = 2, wait: str = "forever", daemon: bool = False, seed: 
 
 
 def printed_counter(threads: int = 2, rounds: int = 1, lock: bool = False, inside: bool = False) -> Program:
-    """Every thread adds one to a counter and prints the result, with its name; with a lock in `increment` or without.
+    """Every thread adds one to a counter and prints its name and the result. With `lock`, `increment` holds a lock.
 
     With `inside`, `increment` prints too, while it holds the lock.
     """

@@ -74,7 +74,7 @@ def volatile(volatile: bool = False) -> Program:
 
 
 def torn_long(whole: bool = False) -> Program:
-    """A number of two words is written and read. Unless `whole`, a word at a time, so a reader can see half of it."""
+    """A number of two words is written and read. Unless `whole`, one word at a time, so a reader can see half of it."""
 
     def writer() -> Steps:
         if whole:
@@ -101,7 +101,7 @@ def torn_long(whole: bool = False) -> Program:
 
 
 def monitor(objects: int = 2, rounds: int = 1) -> Program:
-    """Two threads raise one counter in a synchronized method, on one object or on one object each."""
+    """Two threads increment one counter in a synchronized method, on the same object or on an object of their own."""
     if objects < 1:
         raise Misuse(f"objects: at least 1, found {objects}", hint="1: both threads use the same monitor")
 
@@ -176,7 +176,7 @@ def reentrant(reentrant: bool = False) -> Program:
 
 
 class _Failure(Exception):
-    """What goes wrong while the lock is held."""
+    """The failure of a thread that holds the lock."""
 
 
 def try_finally(final: bool = False) -> Program:
@@ -216,7 +216,7 @@ def try_finally(final: bool = False) -> Program:
 
 
 def put_if_absent_map(atomic: bool = False) -> Program:
-    """Two threads want to be the first under a key: look and then put, or put if absent in one step."""
+    """Two threads want to be the first to store a key: by a lookup and then a put, or by put-if-absent in one step."""
 
     def worker(name: str) -> Body:
         def body() -> Steps:
@@ -239,7 +239,7 @@ def put_if_absent_map(atomic: bool = False) -> Program:
 
 
 def thread_local(local: bool = False) -> Program:
-    """Each thread keeps its id in a variable and prints it: one variable for all, or one of its own."""
+    """Each thread stores its id in a variable and prints it. With `local`, each thread has its own variable."""
 
     def worker(number: int) -> Body:
         def body() -> Steps:

@@ -1,4 +1,4 @@
-// The slider moves a line through the picture; beside it stand what each thread does then and what was printed so far.
+// The slider moves a line through the picture. Beside it are the current action of each thread and the lines printed so far.
 const STRINGS = {
   en: { threads: "Threads", printed: "Printed", runs: "runs", works: "works: {words}", waits: "is blocked on {words}", holds: "holds {words}", sleeps: "sleeps", none: "—" },
   pt: { threads: "Threads", printed: "Impresso", runs: "executa", works: "trabalha: {words}", waits: "bloqueado em {words}", holds: "detém {words}", sleeps: "dorme", none: "—" },

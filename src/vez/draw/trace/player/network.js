@@ -1,7 +1,7 @@
-// The network view: processes where they stand, messages on their way between them, as at one moment.
+// The network view: the positions of processes, and the messages in transit between them, at one moment.
 const MAX_WORDS = 30; // characters of a status or label; the whole text is in the tooltip
 
-const LABEL_PLACES = [[11, 0], [11, 0.4], [11, -0.4], [18, 0], [26, 0], [26, 0.4], [26, -0.4], [40, 0]]; // away, along
+const LABEL_PLACES = [[11, 0], [11, 0.4], [11, -0.4], [18, 0], [26, 0], [26, 0.4], [26, -0.4], [40, 0]]; // distance from the path, distance along it
 
 function short(text) {
   return text.length > MAX_WORDS ? text.slice(0, MAX_WORDS - 1) + "…" : text;
@@ -19,7 +19,7 @@ function tooltip(element, text) {
   element.append(title);
 }
 
-// Words at a process, on the side where there is room.
+// Text at a process, on the side where there is room.
 function beside(node, size) {
   const [dx, dy] = node.side;
   const x = node.x + dx * (size + 13), y = node.y + dy * (size + 11);
@@ -95,7 +95,7 @@ function showEdge(edge, lives, cuts) {
   edge.mark.style.transform = `translate(${broken.x}px, ${broken.y}px) rotate(${edge.turn}deg)`;
 }
 
-// What of a message is to be seen: which part of its way it has come, and whether it ended there; null for nothing.
+// The visible state of a message: the part of its path that it has travelled, and how it ended; null if not visible.
 function flightAt(arrow, moment, unit) {
   const { time, first, last, whole } = moment;
   if (arrow.i > last) return null;
@@ -127,12 +127,12 @@ function drawFlight(arrow, flight, way, label) {
   return group;
 }
 
-// How far a label leans to one side of its message: all the way, so that the way stays free, or centred.
+// The shift of a label to one side of its message: fully, so that the path stays free, or centred.
 function lean(direction) {
   return Math.max(-1, Math.min(1, direction / 0.35));
 }
 
-// Beside the message, on the side it took before or the other, where nothing else stands.
+// Place a label beside the message, on its previous side or the other one, where nothing else is drawn.
 function placeLabel(arrow, way, part, taken, room) {
   const text = short(arrow.label), wide = text.length * 6.4, at = way.at(part), first = arrow.side ?? way.side, sides = [first, -first];
   for (const [far, along] of LABEL_PLACES) {
@@ -157,11 +157,11 @@ function roomFor(data, size) {
   let box = [Infinity, Infinity, -Infinity, -Infinity];
   data.network.nodes.forEach((node, column) => {
     const { x, y, anchor } = beside(node, size), words = textBox(x, y, "x".repeat(longest[column]), anchor, 12);
-    const around = size + 30, aside = size + 96; // labels of messages stand at the sides
+    const around = size + 30, aside = size + 96; // labels of messages are at the sides
     box = [Math.min(box[0], node.x - aside, words[0] - 8), Math.min(box[1], node.y - around, words[1] - 14),
       Math.max(box[2], node.x + aside, words[2] + 8), Math.max(box[3], node.y + around, words[3] + 14)];
   });
-  const wide = Math.max(box[2] - box[0], 760), high = Math.max(box[3] - box[1], 540); // few are not drawn huge
+  const wide = Math.max(box[2] - box[0], 760), high = Math.max(box[3] - box[1], 540); // so that a few processes are not drawn too large
   const left = (box[0] + box[2] - wide) / 2, top = (box[1] + box[3] - high) / 2;
   return [left, top, left + wide, top + high].map(Math.round);
 }
@@ -195,7 +195,7 @@ function networkView(data) {
   svg.setAttribute("viewBox", [room[0], room[1], room[2] - room[0], room[3] - room[1]].join(" "));
   svg.append(...layers);
   const edges = networkEdges(data, ways, layers[0]), nodes = networkNodes(data, size, layers[2]);
-  if (network.missing && network.radius) { // the gap in the circle is where the others stand
+  if (network.missing && network.radius) { // the gap in the circle is the place of the others
     const angle = -Math.PI / 2 - 2 * Math.PI / (nodes.length + 1), far = network.radius;
     layers[0].append(svgText("+" + network.missing, { class: "missing", x: far * Math.cos(angle), y: far * Math.sin(angle) }));
   }
@@ -230,7 +230,7 @@ function networkView(data) {
       taken.push([x - 7, y - 7, x + 7, y + 7]);
       drawn.push({ arrow, flight, way });
     }
-    drawn.sort((one, other) => (other.flight.ends !== "") - (one.flight.ends !== "")); // what happens now has the first label
+    drawn.sort((one, other) => (other.flight.ends !== "") - (one.flight.ends !== "")); // events of this moment get their labels first
     layers[1].replaceChildren(...drawn.map(({ arrow, flight, way }) => {
       const group = drawFlight(arrow, flight, way, placeLabel(arrow, way, flight.part, taken, room));
       group.addEventListener("click", () => view.onPick(arrow.until));

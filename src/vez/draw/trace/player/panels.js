@@ -1,4 +1,4 @@
-// The panels beside the diagram. Text from the trace is put into text nodes only.
+// The panels beside the diagram. Text from the trace is only put into text nodes.
 function make(tag, className, text) {
   const made = document.createElement(tag);
   if (className) made.className = className;
@@ -26,8 +26,8 @@ function nowPanel(data) {
         if (partition.has(index)) box.append(make("p", "fault", partition.get(index)));
         continue;
       }
-      if (event.e === "viewed") continue; // it is seen, and the status says it in words
-      const receivers = [data.names[event.to]]; // one line for a message to many
+      if (event.e === "viewed") continue; // the picture shows it, and the status has it as text
+      const receivers = [data.names[event.to]]; // one line for a message to several receivers
       while (event.e === "sent" && index < moment.last && alike(event, data.events[index + 1])) {
         receivers.push(data.names[data.events[++index].to]);
       }
@@ -70,7 +70,7 @@ function verdictPanel(data, jump) {
   const broken = data.verdicts.filter((verdict) => verdict.status === "broken");
   const panel = document.getElementById("properties-panel");
   panel.hidden = !data.verdicts.length;
-  if (broken.length && data.ids.length > 6) panel.previousElementSibling.before(panel); // in sight at once
+  if (broken.length && data.ids.length > 6) panel.previousElementSibling.before(panel); // so that it is visible without scrolling
   const ordered = [...broken, ...data.verdicts.filter((verdict) => verdict.status !== "broken")];
   for (const verdict of ordered) {
     const jumps = verdict.at !== null;

@@ -1,7 +1,7 @@
-// The ways between processes on paper. A way is a curve from the edge of one process to the edge of another:
-// d is its path, at(part) the point after a part of it, with a unit vector to the right of the traveller; labels
-// stand better to the right where side is 1, to the left where it is -1.
-const LANE = 9; // how far messages keep beside an edge that goes both ways
+// The drawn paths between processes. A path is a curve from the edge of one process to the edge of another:
+// d is its SVG path; at(part) is the point after a part of it, with a unit vector to the right of the direction of
+// travel; labels fit better on the right if side is 1, on the left if it is -1.
+const LANE = 9; // distance of messages from an edge that goes both ways
 
 function arcWay(radius, start, end) {
   const clockwise = end > start;
@@ -9,7 +9,7 @@ function arcWay(radius, start, end) {
   const [x1, y1] = point(start), [x2, y2] = point(end);
   const large = Math.abs(end - start) > Math.PI ? 1 : 0;
   return {
-    side: -1, // messages on a ring keep to the left, clockwise ones outside; there their labels are free
+    side: -1, // messages on a ring are on the left, clockwise ones outside, where there is room for their labels
     d: `M${x1.toFixed(1)} ${y1.toFixed(1)}A${radius} ${radius} 0 ${large} ${clockwise ? 1 : 0} ${x2.toFixed(1)} ${y2.toFixed(1)}`,
     at(part) {
       const angle = start + (end - start) * part, side = clockwise ? -1 : 1;
@@ -19,7 +19,7 @@ function arcWay(radius, start, end) {
   };
 }
 
-// From one point to another, with a bow to the right; from and to are parts of the whole curve.
+// A curve from one point to another that bends to the right; from and to are parts of the whole curve.
 function bowWay(a, b, bow, from, to) {
   const dx = b.x - a.x, dy = b.y - a.y, length = Math.hypot(dx, dy) || 1;
   const cx = (a.x + b.x) / 2 - 2 * bow * dy / length, cy = (a.y + b.y) / 2 + 2 * bow * dx / length;
@@ -52,7 +52,7 @@ function waysOf(network, size) {
   const angle = (column) => Math.atan2(nodes[column].y, nodes[column].x);
   const gap = size + 4;
 
-  function arc(from, to, lane) { // along the ring; an edge is named in the direction of the clock
+  function arc(from, to, lane) { // along the ring; an edge is named in clockwise direction
     const clockwise = edges.has(from + ">" + to);
     const radiusHere = radius + (clockwise ? -lane : lane);
     let start = angle(from), end = angle(to);
@@ -60,7 +60,7 @@ function waysOf(network, size) {
     const cut = (clockwise ? 1 : -1) * gap / radiusHere;
     return arcWay(radiusHere, start + cut, end - cut);
   }
-  function isBlocked(from, to) { // somebody stands in the straight way
+  function isBlocked(from, to) { // true if a process is on the straight line
     const a = nodes[from], b = nodes[to], dx = b.x - a.x, dy = b.y - a.y, square = dx * dx + dy * dy || 1;
     return nodes.some((node, column) => {
       if (column === from || column === to) return false;

@@ -1,4 +1,4 @@
-// The player: one moment (a time, and how many steps have happened by then), shown by all views and panels.
+// The player: one moment (a time, and the number of steps until then), shown by all views and panels.
 const body = document.body;
 body.dataset.errors = "0";
 addEventListener("error", () => { body.dataset.errors = String(Number(body.dataset.errors) + 1); });
@@ -6,7 +6,7 @@ addEventListener("error", () => { body.dataset.errors = String(Number(body.datas
 const data = JSON.parse(document.getElementById("trace").textContent);
 const scale = timeScale(data.places);
 const stepCount = data.steps.length;
-const PACE = 1.1; // message times a second at speed 1
+const PACE = 1.1; // message times per second at speed 1
 const byId = (id) => document.getElementById(id);
 const slider = byId("slider"), clock = byId("clock"), playButton = byId("play"), speed = byId("speed");
 
@@ -135,7 +135,7 @@ addEventListener("keydown", (event) => {
   action();
 });
 
-// Where something is broken, above the slider.
+// The times of violations, above the slider.
 for (const verdict of data.verdicts) {
   if (verdict.at === null) continue;
   const mark = make("i");

@@ -1,8 +1,8 @@
-// The space-time view. A view has show(moment) and tells onPick(time) when the reader points at a moment;
-// other views (a ring, a graph) can stand beside it with the same two.
+// The space-time view. A view has show(moment), and calls onPick(time) when the reader points at a moment;
+// other views (a ring, a graph) can be added with the same two functions.
 const SVG = "http://www.w3.org/2000/svg";
 
-// Time on paper: pieces of straight lines between knots, as laid out with the diagram.
+// The vertical position of a time: straight lines between knots, as in the layout of the diagram.
 function timeScale(places) {
   const { knots, ys, unit, unitUs } = places;
   const last = knots.length - 1;
@@ -59,7 +59,7 @@ function spaceTimeView(data, scale) {
     x2: +stroke.getAttribute("x2"), y2: +stroke.getAttribute("y2"),
     lost: stroke.parentNode.classList.contains("lost"),
   }));
-  const elementsOf = new Map(); // event -> what is drawn of it
+  const elementsOf = new Map(); // event -> the elements that draw it
   let lit = [];
   for (const element of svg.querySelectorAll("[data-i]")) {
     for (const index of [element.dataset.i, element.dataset.end]) {

@@ -1,4 +1,4 @@
-// What the trace says: the state of every process after so many events, and sentences for events.
+// The contents of the trace: the state of every process after a number of events, and sentences for events.
 function lifeAtStart() {
   return { waiting: false, inside: false, down: false, paused: false, leader: null, leads: false, token: null, status: "",
     active: null, pointsTo: [], pruned: [] };
@@ -18,7 +18,7 @@ const FOLLOW = {
   viewed: (life, event) => { life.active = event.active; life.pointsTo = event.pointsTo; life.pruned = event.pruned; },
 };
 
-// The lives after the first `count` events. A trace in a page is short enough to be read anew each time.
+// The states after the first `count` events. A trace in a page is short enough to be read again each time.
 function livesAfter(data, count) {
   const lives = data.ids.map(lifeAtStart);
   for (let index = 0; index < count; index++) {

@@ -1,4 +1,4 @@
-// Every word of the page, by language. A sentence is a template; {names} are filled in.
+// All texts of the page, by language. A sentence is a template; {names} are filled in.
 const STRINGS = {
   en: {
     now: "Now", processes: "Processes", properties: "Properties", speed: "Speed",
@@ -73,7 +73,7 @@ const STRINGS = {
     },
   },
 };
-// #lang=pt, or else what the browser prefers, as far as there are words for it.
+// The language: #lang=pt, or else the first language of the browser for which there are texts.
 const asked = new URLSearchParams(location.hash.slice(1)).get("lang") ?? navigator.language ?? "en";
 const LANGUAGE = Object.keys(STRINGS).find((language) => asked.toLowerCase().startsWith(language)) ?? "en";
 const words = STRINGS[LANGUAGE];

@@ -1,1 +1,0 @@
-"""Leader election: one algorithm, one file."""

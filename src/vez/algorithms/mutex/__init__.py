@@ -1,1 +1,0 @@
-"""Mutual exclusion by messages: one algorithm, one file."""

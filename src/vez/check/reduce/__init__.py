@@ -1,1 +1,0 @@
-"""Which states can be skipped: partial-order and symmetry reduction."""

@@ -1,1 +1,0 @@
-"""Every interleaving of programs of threads over shared memory."""

@@ -1,1 +1,0 @@
-"""`make demo`: real processes take turns on the default engine, then three runs of the simulator."""

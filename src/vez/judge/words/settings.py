@@ -1,0 +1,41 @@
+"""Sentences about what the checker explored, in English and Portuguese."""
+
+from __future__ import annotations
+
+SETTINGS: dict[str, tuple[str, str]] = {
+    "setting": ("{parts:commas}", "{parts:commas}"),
+    "requests_each": ("{count:request} each", "{count:request} de cada um"),
+    "elections_each": ("{count:election} each", "{count:election} de cada um"),
+    "requests_of": ("{count:request} of {process}", "{count:request} de {process}"),
+    "elections_of": ("{count:election} of {process}", "{count:election} de {process}"),
+    "requests_without_end": ("requests without end", "pedidos sem fim"),
+    "elections_without_end": ("elections without end", "eleições sem fim"),
+    "starters": ("{count:starter}", "{count:starter}"),
+    "fifo_channels": ("FIFO channels", "canais em ordem"),
+    "any_order": ("any order of delivery", "entrega em qualquer ordem"),
+    "timers_at_any_moment": ("timers at any moment", "temporizadores a qualquer momento"),
+    "stays_of_any_length": ("stays of any length", "estadias de qualquer duração"),
+    "no_faults": ("no faults", "sem falhas"),
+    "crashes": ("{count:crash}", "{count:crash}"),
+    "recoveries": ("{count:recovery}", "{count:recovery}"),
+    "losses": ("{count:loss}", "{count:loss}"),
+    "duplicates": ("{count:duplicate}", "{count:duplicate}"),
+    "mistakes": ("{count:mistake}", "{count:mistake}"),
+    "withdrawals": ("{count:withdrawal}", "{count:withdrawal}"),
+    "crashes_inside_handlers": ("{count:crash inside}", "{count:crash inside}"),
+    "partitions": ("{count:partition}", "{count:partition}"),
+    "pauses": ("{count:pause}", "{count:pause}"),
+    "memory_may_be_lost": ("memory may be lost", "a memória pode ser perdida"),
+    "only_may_crash": ("only {processes:ids} may crash", "só pode falhar {processes:ids}"),
+    "only_may_be_cut": ("only {partitions} may be cut", "só pode haver a partição {partitions}"),
+    "at_most_under_way": (
+        "at most {count} under way on a channel",
+        "no máximo {count} em trânsito em um canal",
+    ),
+    "messages_take": ("messages take up to {us:ms} ms", "mensagens levam até {us:ms} ms"),
+    "messages_take_no_time": ("messages take no time", "mensagens não levam tempo"),
+    "stays_up_to": ("stays up to {us:ms} ms", "estadias de até {us:ms} ms"),
+    "timers_off_by": ("timers off by up to {percent:g} %", "temporizadores imprecisos em até {percent:g} %"),
+    "ticks_of": ("ticks of {us:ms} ms", "tiques de {us:ms} ms"),
+    "field_up_to": ("{field} up to {most}", "{field} até {most}"),
+}

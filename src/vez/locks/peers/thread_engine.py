@@ -1,0 +1,96 @@
+# Generated from task_engine.py by python -m tools.unasync: change that file, not this one.
+"""The engine `peers:` for threads: a thread waits for the grant of its participant."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from weakref import ref
+
+from vez.locks.engines.base import Break, Inspection, Kind, Leader, Progress, Request
+from vez.locks.engines.cycles import forget, look_again
+from vez.locks.engines.owners import find, refuse_self
+from vez.locks.engines.seam import Holding
+from vez.locks.engines.thread_primitives import held_while_waiting, refuse_cycle
+from vez.locks.peers.core import Blocked, Stay
+from vez.locks.peers.seat import Seat
+from vez.locks.peers.thread_side import Changes, PeersThreadBase, Signal, holding, loop_around
+
+
+class PeersEngine(PeersThreadBase):
+    """The engine `peers:`, for threads."""
+
+    def acquire(self, request: Request, owner: int, seconds: float | None, progress: Progress | None = None) -> Holding:
+        core, who = self.core, find(owner)
+        core.check(request)
+        if who.entries:
+            refuse_self(who, core, request)
+        self._opened()
+        signal, blocked = Signal(), held_while_waiting(who)  # before the grant, which may come at once
+        seat = Seat(request, signal.give, patient=seconds != 0)
+        stay = Stay(core, seat)
+        try:
+            stay.entry = (who, core, ref(stay), loop_around())
+            who.entries.append(stay.entry)
+            core.ask(seat)
+            patience = core.settings.reply_s if seconds == 0 else seconds
+            deadline = None if patience is None else time.monotonic() + patience
+            try:
+                granted = self._wait(signal, stay, blocked, deadline)
+            finally:
+                forget(blocked)
+            if not granted:
+                held_by, missing = self._ask(core.settle, seat)
+                raise core.timed_out(request, seconds or 0, held_by, missing)
+            if seat.error is not None:
+                raise seat.error
+            return holding(stay)
+        except BaseException:
+            stay.release()
+            raise
+
+    def _wait(self, signal: Signal, stay: Stay, blocked: Blocked, deadline: float | None) -> bool:
+        """Wait until granted or refused. False if the deadline has passed."""
+        while True:
+            left = None if deadline is None else deadline - time.monotonic()
+            if left is not None and left <= 0:
+                return signal.given()
+            if blocked:
+                refuse_cycle(stay, self.core, blocked)
+                left = look_again() if left is None else min(left, look_again())
+            if signal.wait(left):
+                return True
+
+    def inspect(self, name: str, kind: Kind = "lock") -> Inspection:
+        self.core.check_kind(kind)
+        return self._ask(self.core.inspect, name, kind)
+
+    def names(self, prefix: str = "", kind: Kind = "lock") -> list[str]:
+        self.core.check_kind(kind)
+        return self._ask(self.core.names, prefix)
+
+    def prune(self, prefix: str = "") -> int:
+        self.core.refuse_if_closed()
+        return 0
+
+    def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:
+        self.core.refuse_if_closed()
+        self.core.check_kind(kind)
+        raise self.core.refuse("cannot take a lock from its holder by force")
+
+    def observe(self, name: str, seconds: float | None = None) -> Iterator[Leader | None]:
+        core = self.core
+        core.check_kind("election")
+        changes = Changes()
+        self._ask(core.watch, changes.put)
+        try:
+            last = self._ask(core.leader, name)
+            yield last
+            while (changed := changes.next(seconds)) is not None:
+                core.refuse_if_closed()
+                now = self._ask(core.leader, name) if changed == name else last
+                if now != last:
+                    last = now
+                    yield now
+        finally:
+            core.unwatch(changes.put)

@@ -1,0 +1,12 @@
+"""Locks and leaders for programs: requests, grants, and the clients for threads and for tasks.
+
+    client, aio              the clients for threads and for tasks; `aio_default`: the default client of an event loop
+    client_base, grant       the parts of clients and grants that both share
+    request                  requests, and the checks of their arguments
+    terms, under_terms, task_watched, thread_watched   reentrant grants, a shortest stay, callbacks, logging
+    metrics                  waits, stays, timeouts and losses of a client
+    decorate, describe       locks as decorators; `repr`
+    task_owner               the owner of a task
+
+The engines, to which the clients pass their requests, are in `vez.locks.engines`.
+"""

@@ -1,0 +1,43 @@
+"""Locks as decorators: the kinds of functions whose body runs entirely while the lock is held."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from vez.errors import Misuse
+
+_COROUTINE = 0x80  # inspect.CO_COROUTINE
+
+
+def refuse_wrong_kind(function: Callable[..., Any], *, tasks: bool) -> None:
+    """Raise if the body of the function would run after the lock was released, or could not wait for it."""
+    if not callable(function):
+        raise Misuse(f"a lock decorates a function, found {function!r}", hint="@vez.lock('nightly')")
+    import inspect  # here: most programs decorate nothing
+
+    name = getattr(function, "__qualname__", repr(function))
+    if _is(inspect.isgeneratorfunction, function) or _is(inspect.isasyncgenfunction, function):
+        raise Misuse(
+            f"{name} is a generator: its body runs after the call has returned", hint="take the lock inside it"
+        )
+    waits = is_coroutine_function(function)
+    if waits and not tasks:
+        raise Misuse(f"{name} is a coroutine function, and vez.lock is for threads", hint="use vez.aio.lock")
+    if tasks and not waits:
+        raise Misuse(f"{name} is not a coroutine function, and vez.aio.lock is for tasks", hint="use vez.lock")
+
+
+def is_coroutine_function(function: Callable[..., Any]) -> bool:
+    """True if calling the function returns a coroutine."""
+    code = getattr(function, "__code__", None)
+    if code is not None and not code.co_flags & _COROUTINE and not hasattr(function, "_is_coroutine_mark"):
+        return False  # an ordinary function or method: no need to load `inspect`
+    import inspect
+
+    return _is(inspect.iscoroutinefunction, function)
+
+
+def _is(kind: Callable[[Any], bool], function: Callable[..., Any]) -> bool:
+    """True for a function of this kind, and for an object whose `__call__` is one."""
+    return kind(function) or kind(getattr(type(function), "__call__", None))  # noqa: B004

@@ -1,1 +1,0 @@
-"""Commands supervised while a lock is held: process groups, signals, terminals."""

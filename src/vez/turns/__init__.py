@@ -1,1 +1,0 @@
-"""Locks and leaders for programs: requests, grants, and the clients for threads and for tasks."""

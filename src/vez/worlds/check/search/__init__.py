@@ -1,0 +1,14 @@
+"""The exploration of states: packed breadth-first search, tables and the set of visited states.
+
+breadth_first       the search: layers, limits, safety properties
+packed, successors  expands a batch of states into the words of their successors
+layout, tables      the columns of a state; the model's functions as arrays
+store               the set of visited states
+overlap, memory     a second thread that stores states; memory use and garbage collection
+"""
+
+from vez.judge.words import said
+
+BY_USER = said("stopped_by_user")
+INTERRUPTED = str(BY_USER)
+"""The reason of a search that the user interrupted."""

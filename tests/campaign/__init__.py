@@ -1,7 +1,0 @@
-"""The campaign: every algorithm as real processes, with every kind of real fault, judged by the verification matrix.
-
-cases       pairs of an algorithm and a fault, with the seed that decides everything else
-real        runs a case: nodes as child processes, every channel through the proxy of the tests
-happened    what really went wrong in a run, read from its trace
-judgement   the rows of the verification matrix that cover it, and what contradicts them
-"""

@@ -1,0 +1,1 @@
+"""Tests of `vez.judge.validate`, with what they share."""

@@ -1,1 +1,0 @@
-"""Tests of `vez.validate`, with what they share."""
