@@ -20,11 +20,11 @@ from vez.errors import Misuse
 from vez.judge.properties import Status
 from vez.locks.turns.client import connect
 from vez.testing import eventually
-from vez.testing.torture import Campaign, Outcome, Plan, errands, throughput, wrongs
+from vez.testing.torture import Campaign, Outcome, Plan, inner_faults, jobs, throughput
 from vez.testing.torture.containers import CONTAINERS, Container, Shared, refusal
 from vez.testing.torture.controls import CALM, RELAY, Controls
+from vez.testing.torture.fork_server import Order
 from vez.testing.torture.history import Fault
-from vez.testing.torture.nursery import Order
 from vez.testing.torture.plan import FAULTS, FaultKind
 from vez.testing.torture.record import Line, Recorder, read_lines
 from vez.testing.torture.relay import Relay
@@ -230,18 +230,18 @@ def test_the_end_of_a_range_of_tokens_is_reached_on_purpose(tmp_path: Path) -> N
     with connect(f"file://{tmp_path}/turns") as client:
         with client.lock("x") as grant:
             before = grant.token
-        wrongs.skip_range(client.engine, "lock", "x")
+        inner_faults.skip_range(client.engine, "lock", "x")
         with client.lock("x") as grant:
             assert grant.token > before + 1000
     with connect("memory:nemeses") as other:
-        wrongs.skip_range(other.engine, "lock", "x")
+        inner_faults.skip_range(other.engine, "lock", "x")
 
 
 @pytest.mark.parametrize("what", ["fill", "free", "dance"])
-def test_an_errand_for_a_directory_is_refused_where_there_is_none(tmp_path: Path, what: str) -> None:
+def test_a_job_for_a_directory_is_refused_where_there_is_none(tmp_path: Path, what: str) -> None:
     """It would fill the disk of the current directory."""
     with connect("memory:nemeses") as client, pytest.raises(Misuse, match=what):
-        errands._run(Order(what), client, "x")
+        jobs._run(Order(what), client, "x")
 
 
 def test_a_token_of_a_range_that_is_not_on_disk_is_seen() -> None:

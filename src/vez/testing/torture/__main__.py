@@ -1,4 +1,4 @@
-"""The nursery process: forks a worker, or a child for an errand, for each order that comes through standard input.
+"""The process of a fork server: forks a worker, or a child for a job, for each order that comes through standard input.
 
 python -m vez.testing.torture FOLDER URL NAME SECONDS
 """
@@ -15,9 +15,9 @@ from pathlib import Path
 import msgspec
 
 from vez.errors import VezError
-from vez.testing.torture import wrongs
-from vez.testing.torture.errands import run
-from vez.testing.torture.nursery import LONGEST, Order
+from vez.testing.torture import inner_faults
+from vez.testing.torture.fork_server import LONGEST, Order
+from vez.testing.torture.jobs import run
 from vez.testing.torture.worker import work
 
 
@@ -25,7 +25,7 @@ def main(folder: str, url: str, name: str, seconds: str) -> None:
     """Fork a child for each order."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # without a wait for the workers, the kernel must not keep zombies
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    wrongs.prepare()
+    inner_faults.prepare()
     connection = socket.socket(fileno=os.dup(0))
     while raw := connection.recv(LONGEST):
         order = msgspec.json.decode(raw, type=Order)

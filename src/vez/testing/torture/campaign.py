@@ -21,10 +21,10 @@ from vez.testing.torture import judges, speed, stays, throughput
 from vez.testing.torture.controls import CALM, MOST_WORKERS, RELAY, WORK
 from vez.testing.torture.crew import Crew
 from vez.testing.torture.history import Fault, to_trace
+from vez.testing.torture.outer_faults import OuterFaults
 from vez.testing.torture.plan import FAULTS, NOUNS, Outcome, Plan
 from vez.testing.torture.record import Line, read_lines
 from vez.testing.torture.stays import FRESH, KINDS, targets
-from vez.testing.torture.strikes import Strikes
 from vez.testing.torture.throughput import Slice
 from vez.testing.torture.worker import needs_fresh
 
@@ -74,7 +74,7 @@ class Campaign:
                 try:
                     self.crew.open()
                     self.targets = targets(self.plan.kinds, fresh=needs_fresh(self.crew.faults))
-                    self.strikes = Strikes(self.plan, self.crew, self.chance, self.targets)
+                    self.outer_faults = OuterFaults(self.plan, self.crew, self.chance, self.targets)
                     for worker in range(1, self.plan.workers + 1):
                         self.crew.start(worker)
                     self._wait_until(lambda: all(map(self.crew.entries, self.crew.workers)), "the first entries")
@@ -131,17 +131,17 @@ class Campaign:
         begun, before = time.monotonic(), sum(map(self.crew.entries, self.crew.workers))
         while (passed := time.monotonic() - begun) < self.plan.seconds and not self.interrupted:
             time.sleep(self.chance.uniform(0.005, 0.06))
-            self.strikes.one()
+            self.outer_faults.one()
             entries = sum(map(self.crew.entries, self.crew.workers)) - before
             if progress is not None:
                 progress(passed / self.plan.seconds, entries)
-            if entries >= self.plan.entries and self.strikes.rounds:
+            if entries >= self.plan.entries and self.outer_faults.rounds:
                 break  # only after every kind of fault: otherwise a fast engine would be judged without faults
 
     def _heal(self) -> None:
         """Undo lasting faults. Each worker must be granted once more, also for a name whose file it must open or
         create."""
-        self.strikes.undo(float("inf"))
+        self.outer_faults.undo(float("inf"))
         before = {worker: self.crew.record_size(worker) for worker in self.crew.workers}
         wanted = {target.suffix.startswith(FRESH) for target in self.targets}
 
@@ -162,7 +162,7 @@ class Campaign:
             if not process.dead(max(0.1, end - time.monotonic())):
                 at = time.monotonic_ns()
                 process.kill()
-                self.strikes.faults.append(Fault(at, worker, "kill", time.monotonic_ns()))  # for the judges
+                self.outer_faults.faults.append(Fault(at, worker, "kill", time.monotonic_ns()))  # for the judges
             process.close()
         self.crew.close()
 
@@ -189,7 +189,7 @@ class Campaign:
         lines.sort(key=lambda line: (line.at, line.worker))
         if self.interrupted and not any(line.what == "entered" for line in lines):
             raise KeyboardInterrupt  # before anything happened that could be judged
-        faults = self.strikes.faults
+        faults = self.outer_faults.faults
         first = [line for line in lines if line.worker and line.name == self.targets[0].suffix and line.what != "bare"]
         trace = to_trace(first, faults, self.plan.workers, without_password(self.plan.url), self.plan.seed)
         tokens = [line.token for line in lines if line.what == "entered"]
@@ -210,10 +210,10 @@ class Campaign:
     def _counts(self, lines: list[Line]) -> dict[str, int]:
         """The number of faults of each kind."""
         found = dict.fromkeys(("kill", "pause", "interrupt", *self.crew.faults), 0)
-        for fault in self.strikes.faults:
+        for fault in self.outer_faults.faults:
             if fault.kind in found:
                 found[fault.kind] += 1
-        found |= {"break": len(self.strikes.breaks), "prune": self.strikes.pruned}
+        found |= {"break": len(self.outer_faults.breaks), "prune": self.outer_faults.pruned}
         found["container"] = sum(count for kind, count in self.crew.contained.items() if kind != "clock")
         found["fork"] = sum(line.what == "forked" for line in lines)
         always = ("kill", "pause", "interrupt", "fork")
@@ -223,7 +223,7 @@ class Campaign:
         """The verdicts. A single lock is judged by the judges of mutual exclusion; if there are several names, each is
         judged by its stays. After a break a stay ends before its holder reports it, which the judges of mutual
         exclusion do not know."""
-        faults, slack = self.strikes.faults, self._slack()
+        faults, slack = self.outer_faults.faults, self._slack()
         start = min([line.at for line in lines] + [fault.at for fault in faults], default=0)
         whole = self.targets[0].kind == "lock" and "break" not in self.plan.faults
         noisy = slack.and_noise(throughput.late_ms(lines, self.slices))
@@ -239,7 +239,7 @@ class Campaign:
         parts = []
         for target in self.targets:
             own = [line for line in lines if line.name == target.suffix]
-            breaks = [one for one in self.strikes.breaks if one.suffix == target.suffix]
+            breaks = [one for one in self.outer_faults.breaks if one.suffix == target.suffix]
             parts.append(stays.judge(target, own, faults, breaks, start))
         return (*found, *parts)
 

@@ -1,4 +1,4 @@
-"""Crew: the workers of a campaign, the nurseries that start them, and the chosen faults that are possible here."""
+"""The workers of a campaign, the fork servers that start them, and the chosen faults that are possible here."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from pathlib import Path
 from vez.locks.engines import open_engine
 from vez.testing.torture.containers import CONTAINERS, OUTSIDE, Container, Shared, entering, refusal, small_disk
 from vez.testing.torture.controls import Controls, monotonic_offset
-from vez.testing.torture.nursery import Child, Nursery
+from vez.testing.torture.fork_server import Child, ForkServer
+from vez.testing.torture.inner_faults import files_of
 from vez.testing.torture.plan import FaultKind, Plan
 from vez.testing.torture.record import read_lines
 from vez.testing.torture.relay import Relay
 from vez.testing.torture.stays import FRESH
-from vez.testing.torture.wrongs import files_of
 
 FILES_ONLY: tuple[FaultKind, ...] = ("container", "disk", "fsync")
 """Faults that need the directory of the file engine."""
@@ -34,7 +34,8 @@ class Crew:
         self.contained: dict[str, int] = {}
         """Workers that were started in each kind of container."""
         self._starts = 0
-        self._nurseries: list[Nursery] = []  # the first sees the engine as the campaign does, the others are containers
+        self._fork_servers: list[ForkServer] = []
+        """The first sees the engine as the campaign does, the others are containers."""
         self.has_files = False
         """True if it is the engine of files, whose directory can be mounted elsewhere."""
         self.shared = Shared(folder, folder)
@@ -46,7 +47,7 @@ class Crew:
     """Seconds until the lock of a killed worker is free; 0 if it is free at once."""
 
     def open(self) -> None:
-        """Start the nurseries, and find out which faults are possible."""
+        """Start the fork servers, and find out which faults are possible."""
         plan = self.plan
         engine = open_engine(plan.url)  # a wrong URL should fail here, not in many workers
         engine.close()
@@ -60,7 +61,7 @@ class Crew:
         self.has_files = files is not None
         self._open_base()
         for container in self._possible_containers():
-            self._nurseries.append(self._nursery(self.shared.command(container), container))
+            self._fork_servers.append(self._fork_server(self.shared.command(container), container))
         (self.folder / "faults").write_text(" ".join(self.faults))
         (self.folder / "kinds").write_text(" ".join(plan.kinds))
 
@@ -73,21 +74,21 @@ class Crew:
         self.skipped.update({fault: why for fault in faults if fault in self.plan.faults})
 
     def _open_base(self) -> None:
-        """The nursery that sees the engine as the campaign does, or with a small disk in the place of its directory."""
+        """Start the fork server outside containers. Its directory may be replaced by a small disk."""
         before = small_disk(self.shared.directory)
         if "disk" in self.faults and (why := refusal(before)) is not None:
             self._skip(("disk",), why)
         if "disk" not in self.faults:
-            self._nurseries.append(self._nursery([], None))
+            self._fork_servers.append(self._fork_server([], None))
             return
-        self._nurseries.append(self._nursery(before, OUTSIDE))
-        self.base.errand("free")  # it has answered, so the disk is mounted
+        self._fork_servers.append(self._fork_server(before, OUTSIDE))
+        self.base.job("free")  # it has answered, so the disk is mounted
         self.shared = self.shared._replace(enter=entering(self.base.pid))
 
     @property
-    def base(self) -> Nursery:
-        """The nursery of workers outside containers."""
-        return self._nurseries[0]
+    def base(self) -> ForkServer:
+        """The fork server of workers outside containers."""
+        return self._fork_servers[0]
 
     def _possible_containers(self) -> list[Container]:
         possible: list[Container] = []
@@ -106,21 +107,21 @@ class Crew:
                 self.skipped["clock (monotonic)"] = why
         return possible
 
-    def _nursery(self, before: list[str], container: Container | None) -> Nursery:
-        """Start a nursery. Without a container it gets the URL as it was given, which may depend on the user."""
+    def _fork_server(self, before: list[str], container: Container | None) -> ForkServer:
+        """Start a fork server. Without a container it gets the URL as it was given, which may depend on the user."""
         url = self.plan.url if container is None or not self.has_files else self.shared.url(container)
         name = "" if container is None or container == OUTSIDE else container.name
-        return Nursery(self.folder, url, self.plan.name, self._seconds, before, name)
+        return ForkServer(self.folder, url, self.plan.name, self._seconds, before, name)
 
     def start(self, worker: int) -> Child:
         """Start a worker, in a container or not."""
         self._starts += 1
-        nursery = self.base
-        if len(self._nurseries) > 1 and self.chance.random() < _CONTAINED:
-            nursery = self.chance.choice(self._nurseries[1:])
-            self.contained[nursery.container] = self.contained.get(nursery.container, 0) + 1
+        server = self.base
+        if len(self._fork_servers) > 1 and self.chance.random() < _CONTAINED:
+            server = self.chance.choice(self._fork_servers[1:])
+            self.contained[server.container] = self.contained.get(server.container, 0) + 1
         seed = f"{self.plan.seed}-{worker}-{self._starts}"
-        self.workers[worker] = nursery.start(worker, seed)
+        self.workers[worker] = server.start(worker, seed)
         return self.workers[worker]
 
     def record_size(self, worker: int) -> int:
@@ -139,7 +140,7 @@ class Crew:
         return {line.name.startswith(FRESH) for line in found if line.what == "entered"}
 
     def close(self) -> None:
-        """End the nurseries, the containers first."""
-        for nursery in reversed(self._nurseries):
-            nursery.close()
+        """End the fork servers, the containers first."""
+        for server in reversed(self._fork_servers):
+            server.close()
         self.relay.close()

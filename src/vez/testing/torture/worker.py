@@ -15,7 +15,7 @@ from vez.errors import EngineUnavailable, LockTimeout, OwnershipLost
 from vez.locks.engines.base import Place
 from vez.locks.engines.local.core import Superseded
 from vez.locks.turns.client import Client, Election, Grant, Lock, connect
-from vez.testing.torture import wrongs
+from vez.testing.torture import inner_faults
 from vez.testing.torture.controls import CALM, RELAY, Controls
 from vez.testing.torture.record import Recorder, Register
 from vez.testing.torture.relay import STAY, Relay
@@ -85,7 +85,7 @@ class Worker:
         self.recorder.name = target.suffix
         if self.syncs and not calm and (self.controls.sync_error(self.worker) or self.chance.random() < _RANGE_ENDS):
             with suppress(Superseded):
-                wrongs.skip_range(self.client.engine, target.engine_kind, target.name(self.name))
+                inner_faults.skip_range(self.client.engine, target.engine_kind, target.name(self.name))
         lock = self._lock(target, timeout, shared=shared)
         self.recorder.say("wanted")
         self.waiting = True
@@ -171,6 +171,6 @@ def work(folder: Path, worker: int, seed: str, url: str, name: str, seconds: flo
     """Run one worker."""
     controls = Controls(folder / "controls")
     recorder = Recorder(folder / f"{worker}.jsonl", worker, controls.origin)
-    wrongs.install(controls, worker, recorder)
+    inner_faults.install(controls, worker, recorder)
     with connect(url) as client:
         Worker(folder, worker, seed, client, name, recorder, controls).run(time.monotonic() + seconds)

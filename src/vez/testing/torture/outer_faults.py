@@ -1,4 +1,4 @@
-"""Strikes: the faults of the workers, how each is injected, and how it is undone after a while."""
+"""The faults of the workers, how each is injected, and how it is undone after a while."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BEGIN = "begin"
 Undo = Callable[[], None]
 
 
-class Strikes:
+class OuterFaults:
     """The faults of one campaign: those that were injected, and those that must be undone, with the time."""
 
     def __init__(self, plan: Plan, crew: Crew, chance: random.Random, targets: tuple[Target, ...]) -> None:
@@ -207,27 +207,27 @@ class Strikes:
         for _ in range(_ATTEMPTS):  # often nobody is inside
             target = self.chance.choice(self.targets)
             at = time.monotonic_ns()
-            answer = self.crew.base.errand("break", target.suffix)
+            answer = self.crew.base.job("break", target.suffix)
             if answer.tokens:
                 self.breaks.append(Broken(at, time.monotonic_ns(), target.suffix, answer.tokens, answer.recorded))
                 break
 
     def _prune(self, worker: int) -> None:
         self._undo_pauses()
-        self.pruned += self.crew.base.errand("prune").count
+        self.pruned += self.crew.base.job("prune").count
 
     def _disk(self, worker: int) -> None:
         """Fill the disk, and let some names need space on it."""
         if ("disk", 0) in self._undo:
             return
         self._undo_pauses()
-        self.crew.base.errand("fill")
-        self.crew.base.errand("prune", FRESH)
+        self.crew.base.job("fill")
+        self.crew.base.job("prune", FRESH)
         if "break" in self.crew.faults:
             self._break(worker)
 
         def free() -> None:
-            self.crew.base.errand("free")
+            self.crew.base.job("free")
             self._over("disk", 0)
 
         self._for_a_while("disk", 0, self.chance.uniform(0.02, 0.1), free)

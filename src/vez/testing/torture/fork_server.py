@@ -1,4 +1,4 @@
-"""Nursery: a process that has imported everything and forks workers on demand, so that each starts in a millisecond.
+"""A fork server is a process that has imported everything and forks workers on demand: each starts in a millisecond.
 
 There is one for the usual workers, and one in each kind of container. This module is the campaign's side;
 `python -m vez.testing.torture` is the process.
@@ -22,11 +22,11 @@ from vez.errors import EngineUnavailable
 
 _PATIENCE = 20.0
 LONGEST = 1 << 16
-"""Largest size in bytes of a message between the campaign and a nursery."""
+"""Largest size in bytes of a message between the campaign and a fork server."""
 
 
 class Order(msgspec.Struct, frozen=True):
-    """An order to a nursery: start a worker, or run an errand in a child process."""
+    """An order to a fork server: start a worker, or run a job in a child process."""
 
     what: str
     worker: int = 0
@@ -36,7 +36,7 @@ class Order(msgspec.Struct, frozen=True):
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """The result of an errand."""
+    """The result of a job."""
 
     tokens: tuple[int, ...] = ()
     """Tokens taken by a break."""
@@ -78,8 +78,8 @@ class Child:
         os.close(self._descriptor)
 
 
-class Nursery:
-    """The nursery process, seen from the campaign."""
+class ForkServer:
+    """The campaign's side of a fork server."""
 
     def __init__(self, folder: Path, url: str, name: str, seconds: float, before: Sequence[str] = (),
                  container: str = "") -> None:  # fmt: skip
@@ -108,8 +108,8 @@ class Nursery:
             raise self._ended()
         return Child(descriptors[0], self.container)
 
-    def errand(self, what: str, suffix: str = "") -> Answer:
-        """Let a child of the nursery run an errand, and wait for its answer."""
+    def job(self, what: str, suffix: str = "") -> Answer:
+        """Let a child of the fork server run a job, and wait for its answer."""
         self._send(Order(what, suffix=suffix))
         try:
             answer = self._connection.recv(LONGEST)
@@ -129,10 +129,10 @@ class Nursery:
         code = self._process.poll()
         where = f" in a container with its own {self.container}" if self.container else ""
         what = "does not answer" if code is None else f"ended with {code}"
-        return EngineUnavailable(f"the nursery of workers{where} {what}")
+        return EngineUnavailable(f"the fork server of workers{where} {what}")
 
     def close(self) -> None:
-        """End the nursery process."""
+        """End the process."""
         self._connection.close()
         try:
             self._process.wait(_PATIENCE)

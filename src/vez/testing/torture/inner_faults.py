@@ -1,4 +1,4 @@
-"""Wrongs: faults inside a worker that the campaign switches on: its wall clock, fsync and msync.
+"""Faults inside a worker that the campaign switches on: its wall clock, fsync and msync.
 
 A process cannot get another wall clock or a failing disk without privileges, so the calls are replaced inside the
 worker, before the engine uses them. The engine sees the same results as from the kernel.
@@ -64,7 +64,7 @@ def _failing_syncs(controls: Controls, worker: int, recorder: Recorder) -> None:
 
 @cache
 def _places() -> dict[int, list[tuple[ModuleType, str]]]:
-    """The modules that refer to the calls, and the names that they use. The nursery searches once, before it forks,
+    """The modules that refer to the calls, and the names that they use. The fork server searches once, before it forks,
     because the search takes long."""
     found: dict[int, list[tuple[ModuleType, str]]] = {id(call): [] for call in (time.time, os.fsync, mmap.mmap)}
     for module in list(sys.modules.values()):

@@ -1,4 +1,4 @@
-"""Errands: work for the campaign in a process that sees the engine as the workers do: break, prune, fill the disk."""
+"""Jobs: work for the campaign in a process that sees the engine as the workers do: break, prune, fill the disk."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pathlib import Path
 
 from vez.errors import EngineUnavailable, Misuse
 from vez.locks.turns.client import Client, connect
-from vez.testing.torture import wrongs
+from vez.testing.torture import inner_faults
 from vez.testing.torture.controls import Controls
-from vez.testing.torture.nursery import Answer, Order
+from vez.testing.torture.fork_server import Answer, Order
 from vez.testing.torture.record import Recorder
 from vez.testing.torture.stays import target_of
 
@@ -21,10 +21,10 @@ _REASON = " ".join(["torture"] * 100)
 
 
 def run(order: Order, folder: Path, url: str, name: str) -> Answer:
-    """Run an errand. A refusal of the engine because of a fault is an answer too."""
+    """Run a job. A refusal of the engine because of a fault is an answer too."""
     controls = Controls(folder / "controls")
     recorder = Recorder(folder / "0.jsonl", 0, controls.origin)
-    wrongs.install(controls, 0, recorder)
+    inner_faults.install(controls, 0, recorder)
     recorder.name = order.suffix
     try:
         with connect(url) as client:
@@ -43,14 +43,14 @@ def _run(order: Order, client: Client, name: str) -> Answer:
         return Answer(tokens=record.tokens, recorded=record.tokens in [one.tokens for one in shown])
     if order.what == "prune":
         return Answer(count=client.prune(name if not order.suffix else f"{name}-{order.suffix}"))
-    files = wrongs.files_of(client.engine)
+    files = inner_faults.files_of(client.engine)
     if order.what == "fill" and files is not None:
         _fill(Path(files.path, _FILLER))
         return Answer()
     if order.what == "free" and files is not None:
         Path(files.path, _FILLER).unlink(missing_ok=True)
         return Answer()
-    raise Misuse(f"unknown errand {order.what!r}")
+    raise Misuse(f"unknown job {order.what!r}")
 
 
 def _fill(path: Path) -> None:
