@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -168,7 +169,8 @@ def test_a_grant_whose_finaliser_was_interrupted_keeps_nobody_out(
 
 
 def counted(work: Callable[[], object]) -> int:
-    """Instructions of the interpreter that `work` takes in this thread."""
+    """Instructions of the interpreter that `work` takes in this thread. Garbage is not collected meanwhile: hypothesis
+    has a callback in the collector, whose instructions would count."""
     seen = 0
 
     def trace(frame: FrameType, event: str, argument: Any) -> Any:
@@ -177,13 +179,34 @@ def counted(work: Callable[[], object]) -> int:
         seen += event == "opcode"
         return trace
 
-    before = sys.gettrace()
+    before, collects = sys.gettrace(), gc.isenabled()
+    gc.disable()
     sys.settrace(trace)
     try:
         work()
     finally:
         sys.settrace(before)
+        if collects:
+            gc.enable()
     return seen
+
+
+def test_what_the_garbage_collector_runs_does_not_count() -> None:
+    def called(phase: str, information: dict[str, int]) -> None:
+        sum(range(10))
+
+    def work() -> list[list[int]]:
+        return [[] for _ in range(1000)]
+
+    before = gc.get_threshold()
+    quiet = counted(work)
+    gc.callbacks.append(called)
+    gc.set_threshold(10)
+    try:
+        assert counted(work) == quiet
+    finally:
+        gc.set_threshold(*before)
+        gc.callbacks.remove(called)
 
 
 def test_a_command_costs_the_same_with_100_000_names(client: vez.Client) -> None:
