@@ -91,8 +91,9 @@ def test_a_full_stage_holds_back_the_stage_before_it() -> None:
     with serving("staged", doors, stages=(1, 1, 1), queue=1, recorder=recorder) as server:
         busy = [Asking(server, f"/door/{number}") for number in range(5)]
         doors.wait_inside(1)
-        wait_until(partial(is_blocked, "receive 1"))
-        assert server.counts.requests == 3  # decided, queued, and in the hands of the blocked reader
+        # Decided, queued, and in the hands of the blocked reader. It is also blocked, with the second request, for the
+        # moment in which the first one is still in the queue.
+        wait_until(lambda: server.counts.requests == 3 and is_blocked("receive 1"))
         doors.open(*map(str, range(5)))
         assert [one.end()[0] for one in busy] == [200] * 5
     assert any(span.phase is Phase.BLOCKED and span.lane == "receive 1" for span in recorder.spans)
