@@ -11,6 +11,7 @@ from vez.core.assumptions import Assumption
 from vez.core.trace import (
     FORMAT,
     AnyEvent,
+    Asked,
     Crashed,
     Delivered,
     Elected,
@@ -34,6 +35,8 @@ from vez.judge.properties.assumptions import broken_assumptions
 from vez.judge.properties.election import leader
 
 Role = Literal["mutex", "election", "other"]
+OF_A_LEADER = ("termination", "agreement", "validity")
+"""Properties of elections that say something about a leader only if there should be one."""
 
 
 def trace(
@@ -212,7 +215,7 @@ def test_uniqueness_with_terms_forbids_two_in_one_term() -> None:
 
 
 def test_termination_and_agreement() -> None:
-    silent = trace(Suspected(5, 1, 2), role="election")
+    silent = trace(Asked(0, 1), Suspected(5, 1, 2), role="election")
     assert word("termination", silent)[0] is Status.BROKEN
     agreed = trace(Elected(1, 1, 3), Elected(1, 2, 3), Elected(1, 3, 3), role="election")
     assert word("agreement", agreed) == (Status.HOLDS_IN_RUNS, "all 3 live processes name 3")
@@ -257,6 +260,35 @@ def test_a_dead_leader_is_no_leader() -> None:
     )
     cut = trace(*agreed, Crashed(5_000, 3), role="election", end="time")
     assert word("termination", cut)[0] is word("agreement", cut)[0] is Status.UNDECIDED
+
+
+def test_a_leader_is_owed_only_after_an_election_has_started() -> None:
+    died = [Crashed(1_000, 2), Suspected(2_000, 1, 2), Suspected(2_000, 3, 2)]
+    unasked = trace(*died, role="election")
+    words = "no election started: nobody was asked, process 2 crashed before"
+    assert {word(name, unasked) for name in OF_A_LEADER} == {(Status.NOT_JUDGED, words)}
+    idle = trace(Noted(1_000, 1, "waits"), role="election")
+    words = "no election started: nobody was asked"
+    assert {word(name, idle) for name in OF_A_LEADER} == {(Status.NOT_JUDGED, words)}
+    cut = trace(*died, role="election", end="time")
+    assert {word(name, cut)[0] for name in OF_A_LEADER} == {Status.UNDECIDED}  # somebody may be asked later
+
+
+@pytest.mark.parametrize(
+    "first",
+    [Asked(500, 2), Asked(3_000, 1), Sent(500, 2, 1, 1, "Hello"), Sent(3_000, 1, 1, 3, "Hello"), Elected(500, 2, 1)],
+    ids=["asked, then dead", "asked", "sent, then dead", "sent", "named a leader, then dead"],
+)
+def test_what_starts_an_election(first: Event) -> None:
+    died = [Crashed(1_000, 2), Suspected(2_000, 1, 2), Suspected(2_000, 3, 2)]
+    events = sorted([*died, first], key=lambda event: event.at)
+    started = trace(*events, role="election")
+    assert word("termination", started)[0] is word("agreement", started)[0] is Status.BROKEN
+
+
+def test_that_nobody_leads_starts_no_election() -> None:
+    unasked = trace(Elected(500, 1, None), Crashed(1_000, 2), role="election")
+    assert {word(name, unasked)[0] for name in OF_A_LEADER} == {Status.NOT_JUDGED}
 
 
 def test_stability() -> None:
@@ -353,7 +385,7 @@ def test_an_election_that_was_cut_is_undecided_until_patience_is_over() -> None:
         Elected(1_000, 1, 1), Elected(1_000, 3, 3), Paused(200_000, 2), role="election", end="time", best_wins=True
     )
     assert word("agreement", late)[0] is word("validity", late)[0] is Status.BROKEN
-    silent = trace(Paused(200_000, 2), role="election", end="time")
+    silent = trace(Asked(0, 1), Paused(200_000, 2), role="election", end="time")
     assert word("termination", silent)[0] is Status.BROKEN
 
 

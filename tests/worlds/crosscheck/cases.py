@@ -7,7 +7,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from tests.worlds.crosscheck.early import EARLY
-from tests.worlds.crosscheck.protocols import PROTOCOLS
+from tests.worlds.crosscheck.protocols import ELECTIONS, PROTOCOLS
 from tests.worlds.crosscheck.symmetric import SYMMETRIC
 from tests.worlds.crosscheck.timed import TIMED
 from vez.core.assumptions import Assumption
@@ -15,7 +15,7 @@ from vez.core.process import Process
 from vez.core.topology import Complete
 from vez.worlds.check import Budget, Configuration
 from vez.worlds.check.model.configuration import BUDGETS
-from vez.worlds.sim.scenario import Network, Scenario
+from vez.worlds.sim.scenario import Elect, Network, Scenario
 
 FAULTS = BUDGETS
 
@@ -28,6 +28,7 @@ class Case(NamedTuple):
     edges: tuple[tuple[int, int], ...] = ()  # of a graph; none for the topology of the algorithm
     fifo: bool = True
     requests: int = 1
+    starters: tuple[int, ...] = ()  # the processes that are asked to elect; all if empty
     budget: dict[str, int] = {}  # noqa: RUF012 - never changed
     parameters: dict[str, Any] = {}  # noqa: RUF012 - never changed
     amnesia: bool = False
@@ -43,6 +44,7 @@ class Case(NamedTuple):
             edges=self.edges,
             parameters=self.parameters,
             network=Network(fifo=self.fifo),
+            elect=tuple(Elect(process=process) for process in self.starters * self.requests),
         )
 
     def configuration(self) -> Configuration:
@@ -90,7 +92,16 @@ def symmetric(number: int) -> Case:
     return case._replace(edges=())
 
 
-KINDS = {"untimed": untimed, "timed": timed, "symmetric": symmetric}
+def unasked(number: int) -> Case:
+    """An election that only some processes are asked to start, all of which may crash before."""
+    chance = Random(f"unasked/{number}")
+    case = _case(chance, chance.choice(ELECTIONS), {"seed": chance.randrange(1_000_000)})
+    starters = tuple(sorted(chance.sample(range(1, case.n + 1), chance.randint(1, case.n - 1))))
+    crash = chance.choice(("crashes", "crashes", "crashes_inside"))
+    return case._replace(starters=starters, budget={**case.budget, crash: len(starters)})
+
+
+KINDS = {"untimed": untimed, "timed": timed, "symmetric": symmetric, "unasked": unasked}
 
 
 def _case(chance: Random, algorithm: type[Process], parameters: dict[str, Any], n: int = 0) -> Case:

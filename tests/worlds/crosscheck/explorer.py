@@ -15,6 +15,7 @@ from tests.worlds.crosscheck.semantics import Semantics
 from tests.worlds.crosscheck.world import FinerTick, Move, Rules, World
 
 Allowed = Callable[[World, Move], bool]
+FOREVER = -1
 
 
 class TooLarge(Exception):
@@ -99,8 +100,8 @@ class Explorer:
         if self.rules.algorithm.role == "mutex":
             return {"deadlock_freedom": _somebody_waits, "starvation_freedom": _somebody_waits}
         return {
-            "termination": lambda world: _live(world) > 0 and not self.has_leader(world),
-            "agreement": self._disagree,
+            "termination": self.owes_a_leader,
+            "agreement": lambda world: self.has_started(world) and self._disagree(world),
             "validity": self._invalid,
         }
 
@@ -119,6 +120,18 @@ class Explorer:
             if proc.view is not None and proc.view[0] not in self._live_ids(world):
                 return False
         return any(proc.led for _, proc in live)
+
+    def has_started(self, world: World) -> bool:
+        """True if an election has started: a process was asked, or sent a message or named a leader unasked."""
+        for process, proc in zip(self.semantics.ids, world.procs, strict=True):
+            requests = self.rules.requests[process]
+            if requests == FOREVER or proc.left < requests or proc.spoke:
+                return True
+        return False
+
+    def owes_a_leader(self, world: World) -> bool:
+        """True if an election has started, somebody lives, and there is no leader."""
+        return _live(world) > 0 and self.has_started(world) and not self.has_leader(world)
 
     def _live_ids(self, world: World) -> list[int]:
         return [process for process, proc in zip(self.semantics.ids, world.procs, strict=True) if proc.alive]
@@ -141,7 +154,7 @@ class Explorer:
         if name == "deadlock_freedom":
             return bool(self._fair_cycles(_somebody_waits, lambda world, move: not _gets_in(world, move.to)))
         if name == "termination":
-            return bool(self._fair_cycles(lambda world: not self.has_leader(world)))
+            return bool(self._fair_cycles(self.owes_a_leader))
         bad = self._bad_ends()[name]
         return any(bad(world) for cycle in self._fair_cycles(lambda world: True) for world in cycle)
 

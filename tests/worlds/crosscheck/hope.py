@@ -42,7 +42,7 @@ def _again_and_again(explorer: Explorer, name: str) -> list[Marked]:
         places = range(len(explorer.semantics.ids))
         return [lambda world, move, place=place: world.procs[place].phase != "waiting" for place in places]  # type: ignore[misc]
     if name == "termination":
-        return [lambda world, move: explorer.has_leader(world)]
+        return [lambda world, move: not explorer.owes_a_leader(world)]
     return [lambda world, move: _nobody_waits(world) or _somebody_gets_in(world, move)]
 
 
@@ -106,6 +106,7 @@ def world_of(model: Model, state: State) -> World:
                 timers=frozenset((name, *left) for name, left in local.timers),
                 told=frozenset(local.told),
                 paused=local.paused,
+                spoke=local.took_part,
             )
         )
     channels = []

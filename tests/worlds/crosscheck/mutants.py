@@ -10,6 +10,7 @@ import pytest
 from tests.worlds.crosscheck.timed_mutants import TIMED_MUTANTS, Mutant
 from vez.core.process import Mutex
 from vez.core.recorder import ActionRecorder
+from vez.worlds.check.liveness import lassos
 from vez.worlds.check.liveness.graph import Fairness, Graph
 from vez.worlds.check.liveness.lassos import Liveness
 from vez.worlds.check.model import local, semantics
@@ -198,6 +199,16 @@ def time_waits_for_the_paused(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Model, "due", due)
 
 
+def a_leader_is_always_owed(patch: pytest.MonkeyPatch) -> None:
+    """An election counts as started although nobody was asked."""
+    patch.setattr(lassos, "starts_election", lambda *state: True)
+
+
+def only_who_is_asked_starts_an_election(patch: pytest.MonkeyPatch) -> None:
+    """What a process sends or names without having been asked starts no election."""
+    patch.setattr(local, "_takes_part", lambda effects: False)
+
+
 MUTANTS: dict[Mutant, str] = {
     forgotten_interleaving: "untimed",
     merged_states: "untimed",
@@ -223,6 +234,8 @@ MUTANTS: dict[Mutant, str] = {
     every_request_is_taken_back: "untimed",
     symmetry_is_believed: "symmetric",
     everything_commutes: "untimed",
+    a_leader_is_always_owed: "unasked",
+    only_who_is_asked_starts_an_election: "unasked",
     **TIMED_MUTANTS,
 }
 """The mutants, each with the kind of cases that must notice it."""

@@ -304,6 +304,51 @@ class Impatient(Mutex):
         self.waiting = False
 
 
+class SelfStartingElection(RandomElection):
+    """Runs a program when it starts, before anybody is asked."""
+
+    name = "self-starting-election"
+
+    def on_start(self, io: Io) -> None:
+        self.run(io, 9, io.me, hops=2)
+
+
+class DrowsyElection(RandomElection):
+    """Does nothing before it is asked or gets a message. From then on it leads when the detector reports a crash."""
+
+    name = "drowsy-election"
+    awake: bool = False
+    bereaved: bool = False
+
+    def on_elect(self, io: Io) -> None:
+        for peer in io.neighbours:
+            io.send(peer, Word(0, 0))
+        self.wake(io)
+        self.run(io, 10)
+
+    def on_word(self, message: Word, sender: int, io: Io) -> None:
+        self.wake(io)
+        self.run(io, 12, message.kind, hops=message.hops)
+
+    def on_suspect(self, peer: int, io: Io) -> None:
+        self.bereaved = True
+        if self.awake:
+            io.elected(io.me)
+
+    def on_trust(self, peer: int, io: Io) -> None:
+        pass
+
+    def wake(self, io: Io) -> None:
+        """React to the first word of an election."""
+        self.awake = True
+        if self.bereaved:
+            io.elected(io.me)
+
+    def speak(self, io: Io) -> None:
+        io.elected(io.me, draw(self.seed, 4, int(self.value)) % 2)
+
+
 PROTOCOLS = (RandomMutex, RandomElection, EndlessMutex, EndlessElection, RetractingMutex, RingMutex, RingElection)
+ELECTIONS = (RandomElection, EndlessElection, RingElection, SelfStartingElection, DrowsyElection)
 """Random protocols. `FAIRNESS` has those whose verdict depends on the kind of fairness."""
 FAIRNESS = (Blinking, Postponing, Echo)

@@ -8,7 +8,7 @@ have ended. A tick passes only if nothing that must happen has 0 left.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
+from functools import cached_property, partial
 from math import gcd
 from typing import Any
 
@@ -33,6 +33,15 @@ class Semantics:
         self.names = rules.algorithm.__struct_fields__
         self.kept = {*marked(rules.algorithm, DURABLE), *marked(rules.algorithm, PARAMETER)}
         self.blank = self._fields(rules.algorithm(**rules.parameters))
+
+    @cached_property
+    def remembers(self) -> bool:
+        """True if all that would be asked to elect may die before, and others live on: whether an election has started
+        then depends on what processes did of their own accord."""
+        starters = [process for process in self.ids if self.rules.requests[process]]
+        deaths = self.rules.budget.get("crashes", 0) + self.rules.budget.get("crashes_inside", 0)
+        others = len(starters) < len(self.ids)
+        return self.rules.algorithm.role == "election" and others and len(starters) <= deaths
 
     def starts(self) -> set[World]:
         """The worlds after `on_start` of every process; every choice in it gives a separate world."""
@@ -221,7 +230,7 @@ class Semantics:
         if self.rules.budget.get("recoveries"):
             pairs = zip(self.names, proc.fields, self.blank, strict=True)
             fields = tuple(old if name in self.kept else new for name, old, new in pairs)
-        return Proc(fields, alive=False, left=proc.left, led=proc.led)
+        return Proc(fields, alive=False, left=proc.left, led=proc.led, spoke=proc.spoke)
 
     # Handlers.
 
@@ -266,6 +275,8 @@ class Semantics:
             proc = proc._replace(view=None if leader is None else (leader, term))
             if leader == me:
                 proc = proc._replace(led=proc.led | {term})
+        if self.remembers and (io.sent or any(leader is not None for leader, _ in io.named)):
+            proc = proc._replace(spoke=True)
         after = proc._replace(
             fields=self._fields(body), timers=frozenset((name, *left) for name, left in io.timers.items())
         )

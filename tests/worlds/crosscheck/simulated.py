@@ -154,6 +154,6 @@ class _Run:
                 )
 
     def _elections(self) -> Iterator[Elect]:
-        for process in self.ids:
+        for process in self.case.starters or self.ids:
             for _ in range(self.case.requests):
                 yield Elect(process=process, at_ms=self.draw(0, 12))

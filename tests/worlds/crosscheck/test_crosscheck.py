@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.worlds.crosscheck.cases import KINDS, Case
-from tests.worlds.crosscheck.compare import difference, differences, opinions
+from tests.worlds.crosscheck.cases import KINDS, Case, unasked, untimed
+from tests.worlds.crosscheck.compare import difference, differences, opinions, rules_of
 from tests.worlds.crosscheck.explained import EXPLAINED, SPINNING, Explained
+from tests.worlds.crosscheck.explorer import Explorer, TooLarge
 from tests.worlds.crosscheck.mutants import MUTANTS
 from tests.worlds.crosscheck.protocols import FAIRNESS, Blinking, Hail, Impatient, Ledger
+from tests.worlds.crosscheck.semantics import Semantics
 from tests.worlds.crosscheck.timed_mutants import Mutant
 from vez.catalogue.algorithms import ALGORITHMS
 from vez.core.process import Process
@@ -18,7 +20,7 @@ from vez.worlds.check import Budget, Configuration
 from vez.worlds.sim import simulate
 from vez.worlds.sim.scenario import Choice, Network, Scenario, Want
 
-CASES = {"untimed": 80, "timed": 60, "symmetric": 40}
+CASES = {"untimed": 80, "timed": 60, "symmetric": 40, "unasked": 40}
 """Random protocols of each kind: the first group is compared in `make test`, all in `make test-long`, and thousands in
 `make crosscheck`."""
 INSIDE = Case(Ledger, budget={"crashes_inside": 1, "recoveries": 1})
@@ -33,6 +35,7 @@ WRITTEN = {
     "untimed": [*map(Case, FAIRNESS), INSIDE, CUT, OVERLAPPING, Case(Blinking, budget={"withdrawals": 1})],
     "timed": [PAUSED, *(verdict.case for verdict in EXPLAINED)],
     "symmetric": [],
+    "unasked": [],
 }
 """Cases that random protocols hardly ever reach."""
 PER_GROUP = 20
@@ -116,6 +119,33 @@ def test_time_in_the_catalogue_is_judged_alike(name: str, faults: dict[str, int]
     assert both is not None
     assert both.opinion.tick
     assert not difference(both), difference(both)
+
+
+@pytest.mark.parametrize("name", ["bully", "bully-stable", "chang-roberts", "luis"])
+def test_an_election_that_nobody_was_asked_to_start_is_judged_alike(name: str) -> None:
+    both = opinions(Case(ALGORITHMS[name], fifo=False, starters=(1,), budget={"crashes": 1}).configuration())
+    assert both is not None
+    assert not difference(both), difference(both)
+    assert "termination" not in both.report.broken
+
+
+def test_acts_without_being_asked_decide_only_where_all_starters_may_crash(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise one of those that are asked lives, and is asked."""
+    crashless = [case._replace(budget={"mistakes": 1}) for case in map(unasked, range(20))]
+    cases = [case for case in (*map(untimed, range(30)), *crashless) if case.algorithm.role == "election"]
+    found = [(case, broken) for case in cases if (broken := _broken(case, 150)) is not None]
+    assert len(found) > 10
+    monkeypatch.setattr(Semantics, "remembers", True)
+    for case, broken in found:
+        assert _broken(case, MOST) == broken, case
+
+
+def _broken(case: Case, most: int) -> set[str] | None:
+    """What the explorer finds broken; None if the case has too many states."""
+    try:
+        return {*Explorer(rules_of(case.configuration()), most).opinion().broken}
+    except TooLarge:
+        return None
 
 
 @pytest.mark.parametrize("drift", [0.2, 0.5])

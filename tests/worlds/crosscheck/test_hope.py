@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.worlds.crosscheck.cases import Case, untimed
+from tests.worlds.crosscheck.cases import Case, unasked, untimed
 from tests.worlds.crosscheck.compare import JUDGED, rules_of
 from tests.worlds.crosscheck.explorer import Explorer, TooLarge
 from tests.worlds.crosscheck.hope import hopeful, world_of
@@ -52,6 +52,13 @@ def compare(case: Case) -> int:
 )
 def test_no_return_is_what_fixpoints_say(first: int) -> None:
     assert sum(compare(untimed(number)) > 0 for number in range(first, first + PER_GROUP)) > 5
+
+
+@pytest.mark.parametrize(
+    "first", [0, pytest.param(20, marks=pytest.mark.long), pytest.param(40, marks=pytest.mark.long)]
+)
+def test_no_return_is_what_fixpoints_say_where_nobody_may_be_asked(first: int) -> None:
+    assert sum(compare(unasked(number)) > 0 for number in range(first, first + 20)) > 3
 
 
 @pytest.mark.parametrize("algorithm", FAIRNESS, ids=lambda algorithm: algorithm.name)

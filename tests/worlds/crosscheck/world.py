@@ -64,6 +64,7 @@ class Proc(NamedTuple):
     told: frozenset[int] = frozenset()
     paused: bool = False
     stay: int | None = None  # ticks after which the stay ends at the latest, where there is a bound
+    spoke: bool = False  # it has sent a message or named a leader; see `Semantics.remembers`
 
 
 class World(NamedTuple):

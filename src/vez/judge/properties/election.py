@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from vez.core.assumptions import Property
+from vez.core.trace import Asked, Elected, Sent
 from vez.judge.properties.causality import path
 from vez.judge.properties.history import History, Reign
 from vez.judge.properties.hosts import Period, first_overlap
@@ -48,8 +49,8 @@ def _across_hosts(history: History, reigns: list[Reign]) -> Verdict | None:
 
 
 def termination(history: History) -> Verdict:
-    """A process becomes leader, and another one does after the leader has died. A process that led and stepped down
-    counts as long as it lives and no process names a dead leader."""
+    """Once an election has started, a process becomes leader, and another one does after the leader has died. A process
+    that led and stepped down counts as long as it lives and no process names a dead leader."""
     reigns = sorted(history.reigns, key=lambda reign: reign.start_index)
     if _has_live_leader(history):
         for reign in reigns:
@@ -64,6 +65,8 @@ def termination(history: History) -> Verdict:
         return undecided(Property.TERMINATION, said("nobody_able_alive"))
     if not history.settled:
         return undecided(Property.TERMINATION, said("nobody_led_yet", end=history.end))
+    if not has_started(history):
+        return not_judged(Property.TERMINATION, _no_election(history))
     since, words = 0, said("nobody_ever_led", end=history.end)
     if reigns:
         last = max(reigns, key=lambda reign: reign.end_index)
@@ -96,7 +99,7 @@ def _has_live_leader(history: History) -> bool:
 
 
 def agreement(history: History) -> Verdict:
-    """All live processes name the same leader at the end, and it is alive."""
+    """Once an election has started, all live processes name the same leader at the end, and it is alive."""
     views = {process: history.views.get(process, (None, 0))[0] for process in history.live}
     named = sorted({leader for leader in views.values() if leader is not None})
     without = [process for process, leader in views.items() if leader is None]
@@ -108,6 +111,8 @@ def agreement(history: History) -> Verdict:
         return undecided(Property.AGREEMENT, said("nobody_able_alive"))
     if not history.settled:
         return undecided(Property.AGREEMENT, said("cut_before_settled", end=history.end))
+    if not has_started(history):
+        return not_judged(Property.AGREEMENT, _no_election(history))
     parts = [
         _naming([process for process, view in views.items() if view == leader], leader, leader in history.live)
         for leader in named
@@ -145,6 +150,8 @@ def stability(history: History) -> Verdict:
 def validity(history: History) -> Verdict:
     """The leader is a live process, and the best one if the algorithm promises that."""
     named = sorted({leader for leader, _ in history.views.values()})
+    if not named and history.settled and not has_started(history):
+        return not_judged(Property.VALIDITY, _no_election(history))
     if not named:
         return undecided(Property.VALIDITY, said("nobody_named"))
     dead = [leader for leader in named if leader not in history.live]
@@ -191,6 +198,23 @@ def _two_leaders(history: History, one: Reign, other: Reign, together: bool) -> 
         ),
         messages=path(history.trace, other.start_index, other.leader),
     )
+
+
+def has_started(history: History) -> bool:
+    """True if an election has started: a process was asked, or sent a message or named a leader without being asked.
+
+    That process may have crashed since. The others owe a leader all the same.
+    """
+    return any(
+        isinstance(event, Asked | Sent) or (isinstance(event, Elected) and event.leader is not None)
+        for event in history.trace.events
+    )
+
+
+def _no_election(history: History) -> Sentence:
+    """The sentence that says that no election started, and who crashed before one could."""
+    crashed = tuple(sorted({down.process for down in history.downs}))
+    return said("no_election_after_crash", who=crashed) if crashed else said("no_election")
 
 
 def _last_word(history: History) -> int:

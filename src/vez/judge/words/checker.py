@@ -69,6 +69,14 @@ CHECKS: dict[str, tuple[str, str]] = {
         "{extent}; each asked once: nobody could be overtaken by a second request",
         "{extent}; cada um pediu uma vez: ninguém podia ser ultrapassado por um segundo pedido",
     ),
+    "owed_if_asked": (
+        "{extent}; no leader is owed where {who:processes} crashes before it is asked",
+        "{extent}; ninguém deve um líder quando {who:processes} falha antes de ser chamado",
+    ),
+    "owed_if_several_are_asked": (
+        "{extent}; no leader is owed where {who:processes} crash before they are asked",
+        "{extent}; ninguém deve um líder quando {who:processes} falham antes de serem chamados",
+    ),
     "names_no_bound": (
         "{algorithm} names no bound; {counted} {extent}",
         "{algorithm} não dá limite; {counted} {extent}",

@@ -141,6 +141,14 @@ VERDICTS: dict[str, tuple[str, str]] = {
     ),
     "nobody_alive": ("nobody is left alive", "ninguém está vivo"),
     "nobody_able_alive": ("nobody who may lead is alive", "ninguém que possa liderar está vivo"),
+    "no_election": (
+        "no election started: nobody was asked",
+        "nenhuma eleição começou: ninguém foi chamado",
+    ),
+    "no_election_after_crash": (
+        "no election started: nobody was asked, {who:processes} crashed before",
+        "nenhuma eleição começou: ninguém foi chamado; falha antes disso: {who:processes}",
+    ),
     "nobody_led_yet": (
         "nobody led when the run was cut at {end:ms} ms",
         "ninguém liderava quando a execução foi cortada, em {end:ms} ms",

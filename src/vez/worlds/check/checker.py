@@ -21,6 +21,7 @@ from vez.worlds.check.model.observers import KINDS, MOST_BYPASSES, Watch
 from vez.worlds.check.model.path import Path, Replay, walk
 from vez.worlds.check.model.record import UNFAITHFUL, CannotReplay
 from vez.worlds.check.model.semantics import Model
+from vez.worlds.check.model.starters import starters
 from vez.worlds.check.model.state import State, Step
 from vez.worlds.check.search import BY_USER
 from vez.worlds.check.search.breadth_first import RAISED, Limits, Progress, Search
@@ -262,11 +263,11 @@ def _unbroken(search: Search, liveness: Liveness, name: Property) -> Verdict:
     if search.complete and not liveness.given_up and liveness.stands_still:
         return undecided(name, said("time_may_stop", count=count, why=liveness.stands_still[0]))
     if search.complete:
-        return _holds(search, name)
+        return _holds(search, liveness, name)
     return undecided(name, said("explored_in_part", count=count, depth=search.depth, stopped=search.stopped))
 
 
-def _holds(search: Search, name: Property) -> Verdict:
+def _holds(search: Search, liveness: Liveness, name: Property) -> Verdict:
     """The verdict on a property that no state breaks, after a complete search; says if its premise never occurred."""
     model, configuration = search.model, search.model.configuration
     key = "in_all_states_within_bounds" if model.machine.cut else "in_all_states"
@@ -289,6 +290,9 @@ def _holds(search: Search, name: Property) -> Verdict:
         name is Property.STARVATION_FREEDOM and max(configuration.requests.values()) == 1 and not configuration.endless
     ):
         words = said("each_asked_once", extent=words)
+    elif name in (Property.TERMINATION, Property.AGREEMENT) and liveness.owes_nothing:
+        asked = starters(configuration)
+        words = said("owed_if_asked" if len(asked) == 1 else "owed_if_several_are_asked", extent=words, who=asked)
     return Verdict(name=name, status=Status.HOLDS, said=words)
 
 

@@ -16,7 +16,7 @@ import pytest
 from vez.catalogue.algorithms import ALGORITHMS
 from vez.cli.app import run
 from vez.cli.cluster_keys import Keys
-from vez.core.trace import Crashed, Cut, Healed, Noted, Paused, Recovered, Resumed, Wanted, Wrote
+from vez.core.trace import Asked, Crashed, Cut, Healed, Noted, Paused, Recovered, Resumed, Wanted, Wrote
 from vez.core.trace_file import load
 from vez.worlds.node.cluster.cluster import Cluster
 from vez.worlds.sim.scenario import Scenario
@@ -62,6 +62,20 @@ def test_a_killed_leader_is_replaced_and_comes_back(tmp_path: Path, capsys: pyte
     recovery = next(event for event in events if isinstance(event, Recovered))
     assert (crash.process, recovery.process, recovery.memory) == (3, 3, True)
     assert crash.at < recovery.at
+    assert run(["validate", str(path)]) == 0
+
+
+def test_no_leader_is_owed_if_the_only_starter_is_killed_before_it_is_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "run.jsonl"
+    options = ["-n", "3", "--algorithm", "bully", "--elect", "2@10", "--crash", "2@5", "--trace", str(path)]
+    assert run([*QUICK, *options]) == 0
+    found = report(capsys)
+    words = "no election started: nobody was asked, process 2 crashed before"
+    for name in ("termination", "agreement", "validity"):
+        assert (found[name]["status"], found[name]["evidence"]) == ("not judged", words)
+    assert not any(isinstance(event, Asked) for event in load(path).events)
     assert run(["validate", str(path)]) == 0
 
 

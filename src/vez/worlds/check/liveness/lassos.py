@@ -13,8 +13,10 @@ import numpy as np
 
 from vez.core.assumptions import Property
 from vez.judge.words import Sentence, said
+from vez.worlds.check.liveness.elections import has_live_leader, starts_election, unasked_states
 from vez.worlds.check.liveness.graph import Fairness, Graph, Mask, reaching
 from vez.worlds.check.model.local import WAITING, Local
+from vez.worlds.check.model.starters import may_go_unasked
 from vez.worlds.check.search.breadth_first import Search
 from vez.worlds.check.search.layout import IS_WAITING, RUNS
 
@@ -153,14 +155,29 @@ class Liveness:
         able = [process for process in self.model.configuration.candidates if process in live]
         if not able and not any(local.view for local in live.values()):
             return False  # no live process may lead
+        if not any(map(self._starts, self.model.ids, locals_)):
+            return False  # no election has started
         if name is Property.TERMINATION:
-            return not _has_live_leader(live)
+            return not has_live_leader(live)
         views = {local.view[0] if local.view else None for local in live.values()}
         if name is Property.AGREEMENT:
             return len(views) > 1 or not views <= live.keys()
         named = views - {None}
         best_wins = getattr(self.model.configuration.algorithm, "best_wins", False)
         return any(leader not in able or (best_wins and leader != able[-1]) for leader in named)
+
+    @property
+    def owes_nothing(self) -> bool:
+        """True if a run can end, or go on for ever, without an election, although a process that may lead lives."""
+        if not may_go_unasked(self.model.configuration):
+            return False
+        unasked = unasked_states(self.search)
+        if unasked[self.search.end_states()].any():
+            return True
+        return self.search.cyclic and bool(self.fairness.fair_components(self.graph.restricted(unasked)))
+
+    def _starts(self, process: int, local: Local) -> bool:
+        return starts_election(self.model.configuration, process, local)
 
     def hopeless(self, name: Property) -> Mask:
         """The states from which every continuation breaks the property.
@@ -257,7 +274,9 @@ class Liveness:
         for place, table in enumerate(self.packed.processes):
             kinds: dict[tuple[Any, ...], int] = {}
             locals_ = [self.model.locals[number] for number in table.numbers]
-            seen = [kinds.setdefault((one.alive, one.view, bool(one.led)), len(kinds)) for one in locals_]
+            process = self.model.ids[place]
+            told = [(one.alive, one.view, bool(one.led), self._starts(process, one)) for one in locals_]
+            seen = [kinds.setdefault(one, len(kinds)) for one in told]
             if int(alike.max()) * len(kinds) >= 1 << 62:  # make the numbers small again
                 alike = np.unique(alike, return_inverse=True)[1]
             alike = alike * len(kinds) + np.array(seen)[store.values(words, place)]
@@ -280,11 +299,3 @@ class Liveness:
             self.model.locals[table.numbers[int(self.packed.store.values(words, place)[0])]]
             for place, table in enumerate(self.packed.processes)
         ]
-
-
-def _has_live_leader(live: dict[int, Local]) -> bool:
-    """True if a live process leads, or if one has led and no process names a dead leader."""
-    named = {process: local.view[0] for process, local in live.items() if local.view}
-    if any(leader == process for process, leader in named.items()):
-        return True
-    return live.keys() >= set(named.values()) and any(local.led for local in live.values())

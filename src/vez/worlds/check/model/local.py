@@ -32,6 +32,7 @@ from vez.core.recorder import ActionRecorder, Point, Recorder, Site
 from vez.errors import ProtocolBug, UnhandledMessage
 from vez.worlds.check.model.clock import AT_ANY_MOMENT, Countdown
 from vez.worlds.check.model.configuration import Configuration
+from vez.worlds.check.model.starters import may_go_unasked
 from vez.worlds.sim.blame import Failure, blame_handler, is_ctrl_c
 from vez.worlds.sim.delays import us
 
@@ -56,6 +57,7 @@ class Local(NamedTuple):
     stay: int | None = None  # microseconds for which it may still stay inside, if stays have a bound
     known: tuple[int, ...] = ()  # the requests that happened before, if they are counted; see `causality`
     paused: bool = False  # True if it does nothing while time passes
+    took_part: bool = False  # True if it has sent a message or named a leader; only if starters `may_go_unasked`
 
 
 Script = tuple[int, ...]
@@ -109,6 +111,7 @@ class Machine:
         self._handlers = handlers_of(configuration.algorithm)
         self._describes_itself = (self.algorithm.status, self.algorithm.view) != (Process.status, Process.view)
         self._described: set[tuple[Any, ...]] = set()
+        self._remembers = may_go_unasked(configuration)
         self._blanks: dict[int, tuple[tuple[Any, ...], Process]] = {}  # by the identity of the fields
         self._sites = {p: Site(configuration.algorithm, configuration.topology, p) for p in configuration.ids}
         self._fresh = {p: msgspec.structs.astuple(configuration.setup.process(p)) for p in configuration.ids}
@@ -178,7 +181,7 @@ class Machine:
         fields = self._fresh[process]
         if self.configuration.budget.recoveries:
             fields = self._mix(fields, local.fields)
-        return Local(fields, False, local.left, IDLE, None, None, local.led, (), ())
+        return Local(fields, False, local.left, IDLE, None, None, local.led, (), (), took_part=local.took_part)
 
     def _mix(self, fresh: tuple[Any, ...], old: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple(
@@ -322,9 +325,11 @@ class Machine:
                 case Failure():
                     return Transition(local, visible=visible, chosen=tuple(chosen), raised=effect)
         running = tuple(sorted(timers.items())) if timers else ()
+        took_part = local.took_part or (self._remembers and _takes_part(effects))
         after = Local(  # `_replace` takes three times as long, and this runs for every new outcome
-            fields, True, local.left, phase, token, view, led, running, local.told, stay, local.known, local.paused
-        )
+            fields, True, local.left, phase, token, view, led, running, local.told, stay, local.known, local.paused,
+            took_part,
+        )  # fmt: skip
         return Transition(after, tuple(sends), visible, tuple(chosen), tuple(set_timers), bug)
 
 
@@ -352,6 +357,11 @@ def _failure(error: BaseException, process: int) -> Failure:
     if failed is None:
         raise error
     return Failure(failed)
+
+
+def _takes_part(effects: Sequence[Effect | Failure]) -> bool:
+    """True if a message is sent or a leader is named."""
+    return any(isinstance(one, Send) or (isinstance(one, Elect) and one.leader is not None) for one in effects)
 
 
 def _asked(local: Local) -> Local:
