@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -36,6 +37,8 @@ def test_the_demo_ends_as_it_tells(tmp_path: Path) -> None:
         "exclusion broken: processes 2 and 3 were inside together from 12 to 15 ms", "Try next",
     ):  # fmt: skip
         assert words in done.stdout
+    assert re.search(r"✓ +request_order: \d{2} requests were queued, and none was overtaken", done.stdout)
+    assert re.search(r"– +fork_safe: no worker was forked", done.stdout)
     assert sorted(path.suffix for path in (tmp_path / "demo-out").iterdir()) == [".html"] * 4
 
 

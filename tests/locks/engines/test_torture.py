@@ -257,6 +257,15 @@ def test_overtaking_is_found_exactly_where_two_requests_show_it(found: list[tupl
     assert (judges.request_order(lines, 0).status is Status.BROKEN) == overtaken
 
 
+def test_what_did_not_happen_is_not_judged() -> None:
+    """A tick beside "0 requests were queued" would say more than was shown."""
+    lines = [Line(1, 1, "wanted"), Line(2, 1, "entered", 1), Line(3, 1, "left", 1)]
+    trace = to_trace(lines, [], 1, "an engine", 0)
+    found = {verdict.name: verdict.status for verdict in judges.judge_all(trace, lines, [])}
+    nothing = {"request_order", "fork_safe", "prompt_hand_over", "prompt_takeover"}
+    assert {name for name, status in found.items() if status is Status.NOT_JUDGED} >= nothing
+
+
 def turns(
     hand_over_ms: float, *, count: int = 40, stay_ms: float = 1.0, deaths: bool = False
 ) -> tuple[list[Line], list[Fault]]:

@@ -179,8 +179,8 @@ def _judge(out: Console, crew: Crew, killed: Fault | None) -> bool:
         out.print(f"worker {paused['pause'].worker} stood still inside for {seconds:.1f} s; {passed} got in meanwhile")
     tokens = [line.token for line in entries]
     out.print(f"{len(entries)} turns, tokens {min(tokens)} to {max(tokens)}, always rising; the history, judged:")
-    marks = {True: "  [bold red]✗[/]", False: "  [green]✓[/]"}
-    rows = [[marks[verdict.status is Status.BROKEN], f"{verdict.name}: {verdict.evidence}"] for verdict in verdicts]
+    marks = {Status.BROKEN: "  [bold red]✗[/]", Status.NOT_JUDGED: "  [dim]–[/]"}
+    rows = [[marks.get(one.status, "  [green]✓[/]"), f"{one.name}: {one.evidence}"] for one in verdicts]
     print_table(out, [Column(), Column()], rows, ruled=False)
     return not any(verdict.status is Status.BROKEN for verdict in verdicts) and killed is not None
 

@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+from vez.locks.engines.base import Place
 from vez.locks.turns.client import Client, connect
 from vez.testing.torture.record import Recorder, Register
 
@@ -19,9 +20,20 @@ PAUSE_S = 0.05
 def take_turns(client: Client, folder: Path, worker: int, until: float) -> None:
     """Repeat: acquire the lock, read and write the shared number, release."""
     recorder, register = Recorder(folder / f"{worker}.jsonl", worker), Register(folder / "register")
+    waits = False
+
+    def queued(place: Place) -> None:
+        """Record the first report of a wait: from now on nobody who asks later may be granted before this worker."""
+        nonlocal waits
+        if not waits:
+            waits = True
+            recorder.say("queued")
+
+    lock = client.lock("demo", on_wait=queued)
     while time.monotonic() < until and not (folder / "stop").exists():
         recorder.say("wanted")
-        with client.lock("demo") as grant:
+        waits = False
+        with lock as grant:
             recorder.say("entered", token=grant.token)
             value = register.read()
             time.sleep(INSIDE_S)

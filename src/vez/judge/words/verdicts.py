@@ -225,6 +225,8 @@ VERDICTS: dict[str, tuple[str, str]] = {
         "worker {worker} was in the queue at {queued} ms, worker {other} asked at {asked} ms and was granted first",
         "o trabalhador {worker} estava na fila em {queued} ms; o {other} pediu em {asked} ms e entrou antes",
     ),
+    "no_forks": ("no worker was forked", "nenhum worker foi duplicado por fork"),
+    "none_queued": ("nobody had to wait in the queue", "ninguém precisou esperar na fila"),
     "none_overtaken": (
         "{count} requests were queued, and none was overtaken",
         "{count} pedidos entraram na fila, e nenhum foi ultrapassado",

@@ -10,7 +10,7 @@ import msgspec
 from vez.core.assumptions import Property
 from vez.core.trace import Trace
 from vez.judge.properties import History, Verdict, judge
-from vez.judge.properties.verdict import Span, broken, holds
+from vez.judge.properties.verdict import Span, broken, holds, not_judged
 from vez.judge.words import said
 from vez.testing.torture import speed
 from vez.testing.torture.history import Fault
@@ -89,6 +89,8 @@ def request_order(lines: list[Line], start: int) -> Verdict:
                 )
         if newest is None or request.wanted > newest.wanted:
             newest = request
+    if not queued:
+        return not_judged(Property.REQUEST_ORDER, said("none_queued"))
     return holds(Property.REQUEST_ORDER, said("none_overtaken", count=queued))
 
 
@@ -145,6 +147,8 @@ def no_believer(lines: list[Line], start: int) -> Verdict:
                 "fork_safe",
                 said("believer", worker=line.worker, at=_ms(line.at, start)),
             )
+    if not forks:
+        return not_judged("fork_safe", said("no_forks"))
     return holds("fork_safe", said("no_believers", count=forks))
 
 
