@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from vez.cli.parameters.declared import Declared, Given, Option
@@ -21,6 +22,7 @@ from vez.locks.supervise.nested import refuse_outer, with_mine
 
 if TYPE_CHECKING:
     from vez.locks.turns.client import Client, Grant, Lock
+    from vez.locks.turns.client_base import Options
 
 EXIT_BUSY = 75
 _MARGIN = TARDY + 2.0
@@ -31,8 +33,8 @@ forced release waits no longer than until we have released."""
 
 def hold_and_run(
     given: Given, *, name: str, command: tuple[str, ...], url: str | None, seconds: float | None, no_wait: bool,
-    busy_code: int, shared: bool, limit: int | None, leader: bool, weight: int, kill_after: float, label: str | None,
-    quiet: bool, as_json: bool,
+    busy_code: int, shared: bool, limit: int | None, leader: bool, weight: int, at_least: float, kill_after: float,
+    label: str | None, quiet: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Run COMMAND while holding the lock NAME: wait for the lock, run the command, release the lock.
 
@@ -54,13 +56,15 @@ def hold_and_run(
 
     def made(client: Client) -> Lock:
         text = label or command[0].rsplit("/", 1)[-1]
+        options: Options = {
+            "timeout": timeout, "label": label if leader else text, "on_wait": teller.waiting, "grace": grace,
+            "at_least": at_least,
+        }  # fmt: skip
         if leader:
-            return client.election(
-                name, weight=weight, timeout=timeout, label=label, on_wait=teller.waiting, grace=grace
-            )
+            return client.election(name, weight=weight, **options)
         if limit is not None:
-            return client.semaphore(name, limit, timeout=timeout, label=text, on_wait=teller.waiting, grace=grace)
-        return client.lock(name, timeout=timeout, shared=shared, label=text, on_wait=teller.waiting, grace=grace)
+            return client.semaphore(name, limit, **options)
+        return client.lock(name, shared=shared, **options)
 
     kind: Kind = "election" if leader else "lock" if limit is None else "semaphore"
     where = engine_url(url)
@@ -76,7 +80,7 @@ def hold_and_run(
                     return child.run(grant, with_mine(client.url, kind, name, grant.token))
 
                 look = how_to_look(name, kind, client.url)
-                return _run(lambda: made(client), run_with, teller, look, again=leader)
+                return _run(lambda: made(client), run_with, teller, look, again=leader, at_least=at_least)
         except LockTimeout as error:
             teller.busy(error)
             if busy_code == EXIT_BUSY and not as_json:
@@ -85,11 +89,12 @@ def hold_and_run(
 
 
 def _run(
-    made: Callable[[], Lock], run_with: Callable[[Grant], int | None], teller: Teller, look: str, *, again: bool
-) -> int:
+    made: Callable[[], Lock], run_with: Callable[[Grant], int | None], teller: Teller, look: str, *, again: bool,
+    at_least: float,
+) -> int:  # fmt: skip
     while True:
         try:
-            grant = _granted(made(), teller)
+            grant, begin = _granted(made(), teller), monotonic()
         except OwnershipLost:  # deposed while we were paused, before we knew that we lead
             if again:
                 continue
@@ -97,11 +102,13 @@ def _run(
         try:
             teller.granted(grant.token)
             code = run_with(grant)
+            if code is not None:
+                teller.ended(code)
+                teller.staying(begin + at_least - monotonic())
         finally:
             with suppress(OwnershipLost):  # told below
                 grant.release()
         if code is not None:
-            teller.ended(code)
             if grant.lost:
                 raise _lost(grant, "before the command ended", look)
             return code
@@ -140,6 +147,8 @@ RUN = Declared(
         Option(("--semaphore",), "limit", "At most N commands at the same time.", "whole", least=1, metavar="N"),
         Option(("--leader",), "leader", "Run while elected leader; start again if elected again.", "flag"),
         Option(("--weight",), "weight", "With --leader: the heaviest candidate is elected.", "whole", 0, metavar="N"),
+        Option(("--at-least",), "at_least", "Keep the lock for at least S seconds, also if the command ends earlier.",
+               "number", 0.0, 0, 86400, "S"),
         Option(("--kill-after",), "kill_after", "If the lock is lost: send KILL S seconds after TERM.", "number", 5.0,
                0, 3000, "S", show_default=True),
         Option(("--label",), "label", "Name of this process in `vez status`.  [default: the command]"),

@@ -56,6 +56,30 @@ def test_busy_codes(start: Start, client: vez.Client) -> None:
     assert "vez status x" in results[0][2]
 
 
+@pytest.mark.parametrize("kind", [(), ("--shared",), ("--semaphore", "1"), ("--leader",)])
+def test_a_short_command_keeps_the_lock_for_the_shortest_stay(
+    start: Start, client: vez.Client, kind: tuple[str, ...]
+) -> None:
+    """So that a second host whose clock is late does not run the job again."""
+    first = start("run", "x", *kind, "--at-least", "60", "--json", "--", "sh", "-c", "exit 3")
+    assert first.stderr is not None
+    for line in first.stderr:
+        event = json.loads(line)
+        if event["event"] == "staying":
+            break
+    assert 50 < event["seconds"] <= 60
+    assert finish(start("run", "x", "--no-wait", *(() if kind == ("--shared",) else kind), "--", "true"))[0] == 75
+    first.send_signal(signal.SIGINT)  # the rest of the stay can be cut short
+    assert first.wait(90) == 130
+    assert finish(start("run", "x", "--no-wait", "--", "true"))[0] == 0
+
+
+def test_a_command_that_takes_longer_than_the_shortest_stay_is_not_held_up(start: Start) -> None:
+    code, out, err = finish(start("run", "x", "--at-least", "0.01", "--json", "--", "sh", "-c", "sleep 0.1; exit 3"))
+    assert (code, out) == (3, "")
+    assert [json.loads(line)["event"] for line in err.splitlines()] == ["granted", "ended"]
+
+
 def test_hints_name_the_engine_that_was_asked(start: Start, tmp_path: Path, client: vez.Client) -> None:
     url = f"file://{tmp_path}/two%20words"
     with vez.connect(url) as other, other.lock("x"):

@@ -76,6 +76,13 @@ class Teller:
         """Report the end of the command."""
         self._event("ended", exit_code=code)
 
+    def staying(self, seconds: float) -> None:
+        """Report that the lock is kept for a while after the command has ended; nothing to say if it is not."""
+        if seconds > 0:
+            self._event("staying", seconds=round(seconds, 3))
+            if self.live:
+                _say(f"vez: the command has ended; {self.name} is kept for {duration(seconds)} more")
+
     def _event(self, event: str, **fields: object) -> None:
         if self.as_json:
             import json
