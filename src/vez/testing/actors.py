@@ -60,6 +60,10 @@ class Actor(ABC):
         """The leaders that an observer of an election sees, until there was no change for `seconds`."""
 
     @abstractmethod
+    def lead(self, name: str, work: Callable[[Any], object], every: float, **options: Any) -> Callable[[], object]:
+        """Stand for election in the background, and call `work` while it leads. Returns the function that ends it."""
+
+    @abstractmethod
     def lock_all(self, names: list[str], timeout: float | None) -> dict[str, int | None]:
         """Acquire several locks, and release them. Returns their tokens."""
 
@@ -125,6 +129,10 @@ class SyncActor(Actor):
         observe = self.client.election(name).observe
         seen: list[Leader | None] = self._thread.submit(lambda: list(observe(seconds))).result(PATIENCE)
         return seen
+
+    def lead(self, name: str, work: Callable[[Any], object], every: float, **options: Any) -> Callable[[], object]:
+        leading = self.client.election(name, **options).lead(work, every=every)
+        return lambda: self._thread.submit(leading.stop, PATIENCE).result(PATIENCE + 5)
 
     def lock_all(self, names: list[str], timeout: float | None) -> dict[str, int | None]:
         def take() -> dict[str, int | None]:
@@ -202,6 +210,16 @@ class AsyncActor(Actor):
 
         seen: list[Leader | None] = self.do(observe).result(PATIENCE)
         return seen
+
+    def lead(self, name: str, work: Callable[[Any], object], every: float, **options: Any) -> Callable[[], object]:
+        async def step(leadership: Any) -> None:
+            work(leadership)
+
+        async def begin() -> Any:
+            return self.client.election(name, **options).lead(step, every=every)
+
+        leading = self.do(begin).result(PATIENCE)
+        return lambda: self.do(lambda: leading.stop(PATIENCE)).result(PATIENCE + 5)
 
     def lock_all(self, names: list[str], timeout: float | None) -> dict[str, int | None]:
         async def take() -> dict[str, int | None]:

@@ -171,3 +171,45 @@ class ElectionConformance(Base):
         with pytest.raises(OwnershipLost, match="force"):
             one.release(leadership)
         later.check()
+
+    def test_whoever_leads_works_again_and_again_until_it_is_stopped(self, actor: Make, traits: Traits) -> None:
+        one, other = actor(), actor()
+        steps: list[tuple[str, int | None]] = []
+        stop_one = one.lead("work", lambda leadership: steps.append(("one", leadership.term)), 0.01)
+        eventually(lambda: len(steps) >= 3, "three steps of the leader")
+        stop_other = other.lead("work", lambda leadership: steps.append(("other", leadership.term)), 0.01)
+        assert stop_one()
+        eventually(lambda: steps[-1][0] == "other", "the steps of the next leader")
+        first, second = (next(term for who, term in steps if who == name) for name in ("one", "other"))
+        assert all(term == (first if who == "one" else second) for who, term in steps), "one term each"
+        assert [who for who, _ in steps] == sorted((who for who, _ in steps), key=("one", "other").index)
+        assert traits.token is None or (first is not None and second is not None and second > first)
+        assert stop_other()
+        eventually(lambda: not one.inspect("work", "election").holders, "nobody leads")
+
+    def test_a_candidate_is_stopped_while_it_waits(self, actor: Make, traits: Traits) -> None:
+        """At once, without a trace in the queue; the leader and the next candidate go on."""
+        leader, waiting, last = actor(), actor(), actor()
+        leadership = leader.acquire("election", "withdrawn")
+        steps: list[object] = []
+        stop = waiting.lead("withdrawn", steps.append, 0.01, label="waits")
+        if traits.queue_visible:
+            eventually(lambda: [one.label for one in leader.inspect("withdrawn", "election").queue] == ["waits"])
+        assert stop()
+        assert [one.label for one in leader.inspect("withdrawn", "election").queue if one.label == "waits"] == []
+        leadership.check()
+        next_one = last.queue_up("election", "withdrawn")
+        leader.release(leadership)
+        last.release(next_one.result(PATIENCE))
+        assert not steps
+
+    @needs("breaks")
+    def test_whoever_is_deposed_stands_again(self, actor: Make) -> None:
+        one = actor()
+        terms: list[int] = []
+        stop = one.lead("again", lambda leadership: terms.append(leadership.term), 0.01, grace=0)
+        eventually(lambda: bool(terms), "the first term")
+        assert one.viewer.break_lock("again", "a test", "election") is not None
+        eventually(lambda: len(set(terms)) > 1, "another term")
+        assert stop()
+        assert terms == sorted(terms)

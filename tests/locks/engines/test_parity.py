@@ -12,7 +12,7 @@ import vez.aio
 from vez.locks.engines.local.task_engine import LocalAsyncEngine
 from vez.locks.engines.local.thread_engine import LocalEngine
 from vez.locks.engines.seam import AsyncEngine, AsyncHolding, Engine, Holding
-from vez.locks.turns import aio, client
+from vez.locks.turns import aio, client, task_leading, thread_leading
 from vez.locks.turns.task_watched import AsyncEntry, AsyncWatched, WatchedAsyncEngine
 from vez.locks.turns.thread_watched import Entry, Watched, WatchedEngine
 
@@ -30,6 +30,7 @@ SEAM: dict[tuple[type, type], set[str]] = {
     (WatchedEngine, WatchedAsyncEngine): set(),
     (Watched, AsyncWatched): set(),
     (Entry, AsyncEntry): set(),
+    (thread_leading.Leading, task_leading.Leading): set(),
 }
 """The interfaces of engines and their implementations, for threads and for tasks, with the names that only tasks
 have."""
@@ -100,7 +101,7 @@ def test_both_sides_of_the_seam_have_the_same_names_parameters_and_texts(threads
         if inspect.isfunction(one):
             assert parameters(one) == parameters(other), name
             assert inspect.signature(one).return_annotation == returned(other), name
-            compared += 1
+        compared += one is not None
         assert plain(one) == plain(other), name
     assert compared >= 2
 

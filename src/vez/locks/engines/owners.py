@@ -52,6 +52,9 @@ class Claim(Protocol):
     def release(self) -> object:
         """Release; for tasks of network engines the result must be awaited."""
 
+    withdrawn: bool
+    """True if its owner no longer wants it: the wait for it ends with `wording.withdrawn`."""
+
     def wake(self) -> None:
         """End a wait, from any thread."""
 
@@ -180,6 +183,16 @@ def leave_all(engine: Searched) -> None:
                     claim.release()
                 else:
                     claim.wake()
+
+
+def withdraw(number: int) -> None:
+    """End the wait of a thread that another thread stops. It has no effect on a thread that is not waiting yet."""
+    known = _owners.get(number)
+    if known is not None and (owner := known()) is not None:
+        for _, _, known_claim, _ in list(owner.entries):
+            if (claim := known_claim()) is not None and not claim.inside:
+                claim.withdrawn = True
+                claim.wake()
 
 
 def _forget() -> None:

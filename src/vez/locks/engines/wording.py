@@ -34,6 +34,11 @@ def timed_out(
     )
 
 
+def withdrawn(request: Request) -> LockTimeout:
+    """The error for a request that another thread has withdrawn."""
+    return LockTimeout(f"{request.kind} {request.name!r} was not granted: the request was withdrawn")
+
+
 def how_to_look(name: str, kind: Kind, url: str | None) -> str:
     """A command that shows the state of a name, or a Python call if no command can reach the engine."""
     if url is not None and url.startswith(("memory:", "peers:")):

@@ -7,12 +7,12 @@ from collections.abc import Callable, Hashable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from vez.errors import EngineUnavailable, LockTimeout, Misuse
+from vez.errors import EngineUnavailable, LockTimeout, Misuse, VezError
 from vez.locks.engines.base import Contestant, Inspection, Kind, Leader, Request
 from vez.locks.engines.cycles import Searched, Target
 from vez.locks.engines.own_process import OwnProcess
 from vez.locks.engines.owners import Claim, leave, leave_all
-from vez.locks.engines.wording import FORKED, RELEASED, client_closed, timed_out
+from vez.locks.engines.wording import FORKED, RELEASED, client_closed, timed_out, withdrawn
 from vez.locks.peers.background import Background, join, part
 from vez.locks.peers.elections import ElectionInstance
 from vez.locks.peers.instance import Instance, harmless, shown
@@ -31,7 +31,18 @@ Blocked = list[tuple[Searched, Claim]]
 class Stay:
     """A request of a thread or a task; once granted, the stay. It has no reference to the waiter."""
 
-    __slots__ = ("__weakref__", "_core", "_loss", "_process", "_seat", "entry", "released", "request", "waits")
+    __slots__ = (
+        "__weakref__",
+        "_core",
+        "_loss",
+        "_process",
+        "_seat",
+        "entry",
+        "released",
+        "request",
+        "waits",
+        "withdrawn",
+    )
 
     def __init__(self, core: PeersCore, seat: Seat) -> None:
         self._core = core
@@ -41,6 +52,7 @@ class Stay:
         self.request = seat.request
         self.entry: Entry | None = None
         self.waits: Target | None = None
+        self.withdrawn = False
         self.released = False
 
     @property
@@ -90,8 +102,9 @@ class Stay:
             self.released = True
 
     def wake(self) -> None:
-        """End the wait with an error, because the client was closed. Any thread may call it."""
-        self._core.fail(self._seat)
+        """End the wait with an error: the client was closed, or the request is withdrawn. Any thread may call it."""
+        why = withdrawn(self.request) if self.withdrawn else client_closed(self._core.url)
+        self._core.fail(self._seat, why)
 
     def __del__(self) -> None:
         if not getattr(self, "released", True):  # dropped without a release; True if the constructor failed
@@ -141,11 +154,11 @@ class PeersCore(OwnProcess):
             except EngineUnavailable:  # the thread has ended, and all requests with it
                 seat.state = "over"
 
-    def fail(self, seat: Seat) -> None:
-        """End the wait of a request because the client is closed."""
+    def fail(self, seat: Seat, error: VezError) -> None:
+        """End the wait of a request with this error."""
         background = self._background
         if background is not None:
-            background.post(background.participant.end, seat, client_closed(self.url))
+            background.post(background.participant.end, seat, error)
 
     def close(self) -> None:
         """Release everything of this client, and leave the group if no other client of this program is a member."""

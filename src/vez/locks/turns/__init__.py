@@ -4,6 +4,7 @@
     client_base, grant       the parts of clients and grants that both share
     request                  requests, and the checks of their arguments
     terms, under_terms, task_watched, thread_watched   reentrant grants, a shortest stay, callbacks, logging
+    leading, task_leading, thread_leading   work that only the leader does, again and again
     metrics                  waits, stays, timeouts and losses of a client
     decorate, describe       locks as decorators; `repr`
     task_owner               the owner of a task

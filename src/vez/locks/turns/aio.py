@@ -31,6 +31,7 @@ from vez.locks.turns.describe import describe_client, describe_grant, describe_h
 from vez.locks.turns.grant import BaseGrant
 from vez.locks.turns.metrics import Meter
 from vez.locks.turns.request import OWN_TIMEOUT, OwnTimeout, check_kind, check_prefix, check_reason, check_timeout
+from vez.locks.turns.task_leading import Leading
 from vez.locks.turns.task_owner import calling_owner, owner_of
 from vez.locks.turns.task_watched import WatchedAsyncEngine
 
@@ -290,6 +291,11 @@ class Election(Lock):
 
     async def __aenter__(self) -> Leadership:
         return await super().__aenter__()  # type: ignore[return-value]
+
+    def lead(self, work: Callable[[Leadership], Coroutine[Any, Any, object]], *, every: float) -> Leading:
+        """Stand for election in the background. While this process leads, call `work` with the leadership every `every`
+        seconds, again and again. After a loss, stand again. It ends with the block of the result, or by its `stop`."""
+        return Leading(self, work, every)
 
     def observe(self, seconds: float | None = None) -> AsyncIterator[Leader | None]:
         """Yield the current leader, then each change; end after `seconds` without a change."""

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from vez.locks.engines.base import Break, Inspection, Leader
     from vez.locks.turns.metrics import Meter
     from vez.locks.turns.terms import Terms
+    from vez.locks.turns.thread_leading import Leading
     from vez.locks.turns.thread_watched import WatchedEngine
 
 P = ParamSpec("P")
@@ -279,6 +280,13 @@ class Election(Lock):
         return super().acquire(timeout)  # type: ignore[return-value]  # _grant_type says so
 
     __enter__ = acquire
+
+    def lead(self, work: Callable[[Leadership], object], *, every: float) -> Leading:
+        """Stand for election in the background. While this process leads, call `work` with the leadership every `every`
+        seconds, again and again. After a loss, stand again. It ends with the block of the result, or by its `stop`."""
+        from vez.locks.turns.thread_leading import Leading  # here: most programs lead nothing
+
+        return Leading(self, work, every)
 
     def observe(self, seconds: float | None = None) -> Iterator[Leader | None]:
         """Yield the current leader, then each change; end after `seconds` without a change."""

@@ -1,4 +1,4 @@
-"""Locks as decorators: the kinds of functions whose body runs entirely while the lock is held."""
+"""The kinds of functions whose body runs entirely while a lock is held: for decorators, and for `lead`."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ from vez.errors import Misuse
 _COROUTINE = 0x80  # inspect.CO_COROUTINE
 
 
-def refuse_wrong_kind(function: Callable[..., Any], *, tasks: bool) -> None:
+def refuse_wrong_kind(
+    function: Callable[..., Any], *, tasks: bool, user: str = "a lock decorates", of: str = "lock",
+    hint: str = "@vez.lock('nightly')", inside: str = "take the lock inside it",
+) -> None:  # fmt: skip
     """Raise if the body of the function would run after the lock was released, or could not wait for it."""
     if not callable(function):
-        raise Misuse(f"a lock decorates a function, found {function!r}", hint="@vez.lock('nightly')")
+        raise Misuse(f"{user} a function, found {function!r}", hint=hint)
     import inspect  # here: most programs decorate nothing
 
     name = getattr(function, "__qualname__", repr(function))
     if _is(inspect.isgeneratorfunction, function) or _is(inspect.isasyncgenfunction, function):
-        raise Misuse(
-            f"{name} is a generator: its body runs after the call has returned", hint="take the lock inside it"
-        )
+        raise Misuse(f"{name} is a generator: its body runs after the call has returned", hint=inside)
     waits = is_coroutine_function(function)
     if waits and not tasks:
-        raise Misuse(f"{name} is a coroutine function, and vez.lock is for threads", hint="use vez.aio.lock")
+        raise Misuse(f"{name} is a coroutine function, and vez.{of} is for threads", hint=f"use vez.aio.{of}")
     if tasks and not waits:
-        raise Misuse(f"{name} is not a coroutine function, and vez.aio.lock is for tasks", hint="use vez.lock")
+        raise Misuse(f"{name} is not a coroutine function, and vez.aio.{of} is for tasks", hint=f"use vez.{of}")
 
 
 def is_coroutine_function(function: Callable[..., Any]) -> bool:

@@ -67,6 +67,7 @@ class Ticket:
     ear: LoopEar | None = None
     entry: Entry | None = None  # in the registry of owners
     waits: Target | None = None  # the name for which its owner waits before it can release
+    withdrawn = False  # no longer wanted by its owner, while it waits
 
     def __init__(self, file: TicketFile, ringer: Ringer, request: Request, owner: int) -> None:
         self.file, self.ringer, self.request, self.owner = file, ringer, request, owner

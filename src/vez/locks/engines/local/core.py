@@ -16,7 +16,7 @@ from vez.locks.engines import queueing
 from vez.locks.engines.base import Kind, Progress, Request, Traits
 from vez.locks.engines.own_process import SearchedEngine
 from vez.locks.engines.owners import Claim, leave_all
-from vez.locks.engines.wording import timed_out
+from vez.locks.engines.wording import timed_out, withdrawn
 
 if TYPE_CHECKING:
     from vez.locks.engines.base import Break, Inspection, Leader, Place
@@ -188,6 +188,8 @@ class LocalCore(SearchedEngine, ABC):
     ) -> float:
         """Report the position. Returns the longest time to listen. Raises when the time is over."""
         self.refuse_if_closed()
+        if waiting.withdrawn:
+            raise withdrawn(waiting.request)
         left = queueing.left(deadline, time.monotonic(), telling=progress is not None)
         if left <= 0:
             raise timed_out(waiting.request, seconds or 0, waiting.place().holder, self.url)

@@ -34,6 +34,7 @@ class MemoryTicket:
     lost: str | None = None
     entry: Entry | None = None
     waits: Target | None = None
+    withdrawn = False
     _tell: Callable[[str], None] | None = None
     _bell: Bell | None = None
     _async_bell: asyncio.Event | None = None

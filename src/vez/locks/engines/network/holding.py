@@ -44,6 +44,7 @@ class NetworkClaim:
         """False while the server may have keys of this claim that nobody else removes."""
         self.entry: Entry | None = None
         self.waits: Target | None = None
+        self.withdrawn = False
         self._wake = wake
         self._generation = _generation
         self._lost: str | None = None

@@ -29,7 +29,7 @@ from vez.locks.engines.owners import find, leave
 from vez.locks.engines.queueing import TELL
 from vez.locks.engines.seam import AsyncEngine, AsyncHolding
 from vez.locks.engines.task_primitives import Mutex, held_while_waiting, refuse_cycle, runner
-from vez.locks.engines.wording import RELEASED, timed_out
+from vez.locks.engines.wording import RELEASED, timed_out, withdrawn
 from vez.locks.recipes import Recipe, SessionEnded
 
 T = TypeVar("T")
@@ -42,6 +42,13 @@ class TaskHolding(TaskClaim):
         super().__init__(request, guard.wake)
         self.guard = guard
         self._engine = engine
+
+    def wake(self) -> None:
+        """End the present wait: the recipe looks again, or cleans up if its owner no longer wants it."""
+        if self.withdrawn:
+            self.guard.stop("withdrawn")
+        else:
+            self.guard.wake()
 
     async def release(self) -> None:
         """Release. Calling it twice is harmless."""
@@ -141,6 +148,8 @@ class NetworkAsyncEngine(TaskEngineBase, AsyncEngine):
             self.leave_later(claim)
 
     async def _over(self, claim: TaskHolding, error: Over, seconds: float | None) -> Exception:
+        if claim.withdrawn:
+            return withdrawn(claim.request)
         if (undecided := self._undecided(claim.guard, error, seconds)) is not None:
             return undecided
         holder = None

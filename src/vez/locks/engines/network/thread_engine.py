@@ -30,7 +30,7 @@ from vez.locks.engines.owners import find, leave
 from vez.locks.engines.queueing import TELL
 from vez.locks.engines.seam import Engine, Holding
 from vez.locks.engines.thread_primitives import Mutex, held_while_waiting, refuse_cycle, runner
-from vez.locks.engines.wording import RELEASED, timed_out
+from vez.locks.engines.wording import RELEASED, timed_out, withdrawn
 from vez.locks.recipes import Recipe, SessionEnded
 
 T = TypeVar("T")
@@ -43,6 +43,13 @@ class ThreadHolding(ThreadClaim):
         super().__init__(request, guard.wake)
         self.guard = guard
         self._engine = engine
+
+    def wake(self) -> None:
+        """End the present wait: the recipe looks again, or cleans up if its owner no longer wants it."""
+        if self.withdrawn:
+            self.guard.stop("withdrawn")
+        else:
+            self.guard.wake()
 
     def release(self) -> None:
         """Release. Calling it twice is harmless."""
@@ -140,6 +147,8 @@ class NetworkEngine(ThreadEngineBase, Engine):
             self.leave_later(claim)
 
     def _over(self, claim: ThreadHolding, error: Over, seconds: float | None) -> Exception:
+        if claim.withdrawn:
+            return withdrawn(claim.request)
         if (undecided := self._undecided(claim.guard, error, seconds)) is not None:
             return undecided
         holder = None
