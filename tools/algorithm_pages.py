@@ -1,4 +1,4 @@
-"""Algorithm pages: one generated reference page per algorithm. `python -m tools.algorithm_pages [FOLDER]`.
+"""Algorithm pages: one generated reference page per algorithm. `make regenerate STEPS=algorithm-pages` writes them.
 
 A page lists the assumptions and guarantees of its algorithm. For each assumption it shows the guarantee that breaks
 without it, in a run that is searched, shrunk and drawn. It also shows the measured costs, beside the costs in the
@@ -7,7 +7,6 @@ header of the algorithm.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -203,8 +202,3 @@ def write(folder: Path) -> int:
     except OSError as error:
         raise CannotWrite(f"cannot write to {folder}: {error.strerror}") from error
     return len(ALGORITHMS) + 1
-
-
-if __name__ == "__main__":  # pragma: no cover - the test calls `page`
-    target = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
-    sys.stdout.write(f"wrote {write(target)} pages to {target}\n")

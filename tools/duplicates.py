@@ -11,6 +11,7 @@ out. Other names are compared as they are: whether a block with other names is a
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -131,4 +132,6 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:]:
+        sys.exit("usage: python -m tools.duplicates")
     main()

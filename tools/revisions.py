@@ -136,6 +136,14 @@ def main() -> int:
         return 0
     if not asked.old:
         parser.error("name the old revision")
+    for revision in (asked.old, asked.new):
+        if revision and subprocess.run(["git", "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"], cwd=ROOT,
+                                       capture_output=True).returncode:  # fmt: skip
+            parser.error(f"there is no revision {revision}")
+    if asked.pairs < 1:
+        parser.error("--pairs: at least 1")
+    if not any(asked.only in name for name in measures()):
+        parser.error(f"--only {asked.only}: none of {', '.join(measures())}")
     with (
         tempfile.TemporaryDirectory(prefix="vez-revisions-") as folder,
         _checked_out(asked.old, Path(folder)) as old,

@@ -9,6 +9,7 @@ all of it.
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -158,4 +159,6 @@ def picture() -> str:
 
 
 if __name__ == "__main__":
+    if sys.argv[1:]:
+        sys.exit("usage: python -m tools.rooms")
     print(picture())

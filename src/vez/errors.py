@@ -131,6 +131,11 @@ class MissingPart(VezError):
     exit_code = 69  # EX_UNAVAILABLE
 
 
+def how_to_install(extra: str) -> str:
+    """The hint for a `MissingPart` that an extra of vez installs."""
+    return f"pip install 'vez[{extra}]', or '.[{extra}]' in a clone"
+
+
 class BrokenPlugin(VezError):
     """A plug-in, which is an engine or an algorithm of another package, cannot be loaded or is not valid."""
 

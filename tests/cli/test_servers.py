@@ -125,7 +125,7 @@ def test_without_h11_one_line_says_what_to_install(line: str) -> None:
     assert (done.returncode, done.stdout) == (69, "")
     assert done.stderr.splitlines() == [
         "vez: servers need h11, which is not installed",
-        "     pip install 'vez[serving]'",
+        "     pip install 'vez[serving]', or '.[serving]' in a clone",
     ]
 
 

@@ -24,6 +24,10 @@ PATIENCE = (1, 4)
 """Factors of the limit. The second is for tests that are too slow without the mutation too: the machine is busy."""
 
 
+def _numbers(text: str) -> set[int]:
+    return {int(number) for number in text.split(",")}
+
+
 def arguments(words: list[str] | None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(
@@ -37,7 +41,7 @@ def arguments(words: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--map", type=Path, help="who reaches what; made if it is missing; default: beside the report")
     parser.add_argument("--budget", type=float, default=60, help="seconds of tests, as measured, for one mutation")
-    parser.add_argument("--only", default="", help="numbers of mutations to judge, such as 3,7")
+    parser.add_argument("--only", type=_numbers, default=set(), help="numbers of mutations to judge, such as 3,7")
     parser.add_argument("--tests", nargs="+", default=[], help="measure and use only these files or folders of tests")
     parser.add_argument("--list", action="store_true", help="print the mutations and stop")
     parser.add_argument("--compare", type=Path, nargs=2, metavar=("OLD", "NEW"), help="compare two reports and stop")
@@ -128,7 +132,7 @@ def judge_all(given: argparse.Namespace, mutations: list[Mutation]) -> None:
     }  # fmt: skip
     kept = report.Report(given.json, settings)
     done = {result["identity"] for result in kept.mutants}
-    only = {int(number) for number in given.only.split(",") if number}
+    only = given.only
     with scratch(given.tree) as room:
         reach = load_or_measure(given.map or given.json.with_suffix(".map.json"), room, mutations, given.tests, tree)
         for test, reason in reach.failed.items():
@@ -155,6 +159,8 @@ def main(words: list[str] | None = None) -> int:
     if given.compare:
         return report.compare(*given.compare)
     mutations = sample(given.tree, given.sample, given.seed)
+    if not mutations:
+        raise SystemExit(f"nothing to mutate in {given.tree}: name a clone with --tree, and a --sample above 0")
     if given.list:
         for number, one in enumerate(mutations, 1):
             print(f"{number:3} {one.identity} {one.room:9} {one.path}:{one.line} {one.function}: {one.operator}")

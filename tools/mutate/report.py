@@ -75,10 +75,13 @@ def totals(mutants: list[dict[str, Any]]) -> str:
 def compare(old: Path, new: Path) -> int:
     """Print the numbers of both reports for their common mutations, and the mutations that are no longer killed.
     Returns 1 if fewer are killed."""
-    before, after = (
-        {result["identity"]: result for result in json.loads(path.read_text(encoding="utf-8"))["mutants"]}
-        for path in (old, new)
-    )
+    try:
+        before, after = (
+            {result["identity"]: result for result in json.loads(path.read_text(encoding="utf-8"))["mutants"]}
+            for path in (old, new)
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise SystemExit(f"--compare takes two reports of this tool: {error}") from None
     common = [identity for identity in before if identity in after]
     one = {identity for identity in common if is_killed(before[identity])}
     two = {identity for identity in common if is_killed(after[identity])}

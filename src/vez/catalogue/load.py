@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import os
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -77,7 +78,7 @@ def _load(path: Path) -> tuple[ModuleType, dict[type, VezError]]:
     The file is code that the user named; no other file is ever run.
     """
     resolved = path.resolve()
-    name = f"vez_user_{hashlib.sha256(str(resolved).encode()).hexdigest()[:12]}"
+    name = f"vez_user_{hashlib.sha256(os.fsencode(resolved)).hexdigest()[:12]}"
     if name in _LOADED:
         return _LOADED[name]
     if not resolved.is_file():

@@ -33,7 +33,7 @@ def certs(folder: Path, name: str, ids: tuple[int, ...], days: int, as_json: boo
 
     Each node needs ca.pem and its own node-ID.pem and node-ID.key, named under [tls] in the group file. Keep ca.key
     away from the hosts of the nodes: it can make certificates for any node. An authority that is in FOLDER already is
-    used again, so that nodes can be added later. Needs the package cryptography (pip install vez[certs]).
+    used again, so that nodes can be added later. Needs the package cryptography (pip install 'vez[certs]').
 
     \b
       vez certs demo-certs --name demo --ids 1,2,3

@@ -15,6 +15,7 @@ from vez.cli.app import settle
 from vez.cli.parameters.ineffective_options import refuse_two_outputs
 from vez.cli.parameters.option_checks import option
 from vez.cli.parameters.thread_programs import load_program
+from vez.cli.printing.consoles import new_console
 from vez.cli.printing.language import in_words, language
 from vez.cli.printing.output import PIPE_WIDTH, SUFFIXES, console, counted, print_json, write_file
 from vez.cli.printing.progress import Line
@@ -137,7 +138,7 @@ def _print_verdicts(out: Console, program: Program, found: Found) -> None:
 def text_picture(program: Program, found: Found) -> str:
     """The interleaving, and the waits among threads, as text."""
     file = StringIO()
-    out = Console(file=file, width=PIPE_WIDTH, highlight=False)
+    out = new_console(file=file, width=PIPE_WIDTH, highlight=False)
     kind = drawn(found)
     out.print(f"{kind} broken: {escape(found.broken[kind][0])}")
     out.print(_interleaving(program, found.broken[kind][1], found.loop if kind == "termination" else None))

@@ -13,7 +13,6 @@ from typing import Any
 
 import click
 import msgspec
-from rich.console import Console
 from rich.live import Live
 
 from vez import draw
@@ -40,6 +39,7 @@ from vez.cli.parameters.forms import (
 from vez.cli.parameters.ineffective_options import refuse_for_sim, refuse_two_outputs
 from vez.cli.parameters.numbers import Number
 from vez.cli.parameters.option_checks import OutputFile
+from vez.cli.printing.consoles import new_console
 from vez.cli.printing.output import diagram_format, print_diagram, print_json, print_report, write_file
 from vez.cli.sim_scenario import build_scenario
 from vez.core.topology import TOPOLOGIES
@@ -178,7 +178,7 @@ def _setup(options: dict[str, Any]) -> Setup:
 
 def _run(setup: Setup, options: dict[str, Any]) -> tuple[Trace, Cluster]:
     """Run the cluster in a temporary folder or in the one that is kept, with a live table on a terminal."""
-    console = Console(stderr=True)
+    console = new_console(stderr=True)
     view, watched, ending = ClusterView(), list[Keys](), Ending()
     kept: Path | None = options["keep"]
     if kept is not None and any((kept / name).exists() for name in ("journal", "state")):

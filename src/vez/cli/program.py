@@ -55,12 +55,24 @@ def closing_pipes() -> Iterator[None]:
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line; every error is one line and a hint, never a traceback."""
+    _fill_standard()
     print_in_any_encoding()
-    signal.signal(signal.SIGTERM, _terminate)
+    if signal.getsignal(signal.SIGTERM) is not signal.SIG_IGN:  # `nohup` and the like
+        signal.signal(signal.SIGTERM, _terminate)
     code = run(sys.argv[1:] if arguments is None else arguments)
     if "click" not in sys.modules:
         _leave(code)
     sys.exit(code)
+
+
+def _fill_standard() -> None:
+    """Open /dev/null in the place of closed standard streams. Otherwise the next file or socket gets such a number, and
+    what is written to a stream goes there. Commands that we start still find the streams closed."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
 
 
 def _leave(code: int) -> NoReturn:
@@ -86,6 +98,9 @@ def run(arguments: list[str]) -> int:
     """The exit code of a command line."""
     if sys.stdout is None:  # `vez ... >&-`
         return _complain("standard output is closed", "send it to a file, a pipe or /dev/null", EX_IOERR)
+    for name in ("COLUMNS", "LINES"):  # rich ends with a ValueError for digits that `int` does not know, such as ²
+        if not os.environ.get(name, "").isascii():
+            del os.environ[name]
     outcome = Outcome()
     try:
         result = _run_quickly(arguments)
@@ -141,9 +156,19 @@ def _explain(error: Exception) -> int:
         return _complain(f"cannot write to standard output: {error.strerror}", "", EX_IOERR)
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):  # of the interpreter, for example
         return _complain(f"cannot go on: {error.strerror}", "raise the limit of open files (ulimit -n)", 69)
+    if isinstance(error, FileNotFoundError) and error.filename is None and not _has_directory():
+        return _complain("the current directory was removed", "change to another one: cd", 66)
     words = " ".join(str(error).split())
     what = f"{type(error).__name__}: {words}" if words else type(error).__name__
     return _complain(f"this is a bug in vez: {what}", "VEZ_DEBUG=1 shows the traceback; please report it", 70)
+
+
+def _has_directory() -> bool:
+    try:
+        os.getcwd()
+    except OSError:
+        return False
+    return True
 
 
 def _abandon_output() -> None:
@@ -153,6 +178,9 @@ def _abandon_output() -> None:
 
 def _complain(message: str, hint: str, code: int) -> int:
     if sys.stderr is not None:
-        sys.stderr.write(f"vez: {message}\n" + (f"     {hint}\n" if hint else ""))
-        sys.stderr.flush()
+        try:
+            sys.stderr.write(f"vez: {message}\n" + (f"     {hint}\n" if hint else ""))
+            sys.stderr.flush()
+        except (OSError, ValueError):  # full, or without a reader: the exit code must still tell what happened
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     return code

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from vez.catalogue.load import load_algorithm
 from vez.cli.app import settle
+from vez.cli.printing.consoles import new_console
 from vez.cli.printing.output import console, counted, print_json
 from vez.errors import Misuse
 from vez.study.shortest import Shortest
@@ -37,7 +37,7 @@ def run_sweep(
         if options[name]:
             raise Misuse("a sweep of many runs draws and saves none", hint="run one of its seeds with --seed")
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    terminal = Console(stderr=True)
+    terminal = new_console(stderr=True)
     with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as bar:
         task = bar.add_task("runs", total=options["runs"])
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 import msgspec
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
@@ -16,6 +15,7 @@ from vez.catalogue.load import load_algorithm
 from vez.cli.app import settle
 from vez.cli.parameters.ineffective_options import refuse_two_outputs
 from vez.cli.parameters.option_checks import option
+from vez.cli.printing.consoles import new_console
 from vez.cli.printing.output import console, counted, diagram_format, print_diagram, print_json, write_file
 from vez.cli.sim_sweep import shrunk_json
 from vez.core.assumptions import Assumption
@@ -45,7 +45,7 @@ def run_without(options: dict[str, Any]) -> int:
     kind = diagram_format(options["diagram"], options["output"])
     refuse_two_outputs(options, kind)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    terminal = Console(stderr=True)
+    terminal = new_console(stderr=True)
     with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as bar:
         task = bar.add_task("seeds", total=seeds)
         done = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -79,9 +80,17 @@ def watch_json(client: Client, look: Callable[[], Found], name: str | None, inte
 
 
 def watch(client: Client, look: Callable[[], Found], name: str | None, interval: float) -> NoReturn:
-    """Show what is found, refreshed until interrupted."""
+    """Show what is found, refreshed until interrupted; in a file or a pipe, the whole table again at each change."""
     out = console()
     out.print(_title(client), soft_wrap=True)  # not in the live part, which would break a long URL to count its lines
+    last = None
+    while not out.is_terminal or out.is_dumb_terminal:
+        found = look()
+        if found != last:
+            out.print(table(found, name, out.width))
+            sys.stdout.flush()
+            last = found
+        time.sleep(interval)
     with Live(console=out, auto_refresh=False) as live:
         while True:
             live.update(table(look(), name, out.width), refresh=True)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from vez.errors import MissingPart, WorkerDied
+from vez.errors import MissingPart, WorkerDied, how_to_install
 
 BATCH = 100_000
 """Increments in one call."""
@@ -152,8 +152,7 @@ def load_numpy() -> Any:
     try:
         import numpy
     except ModuleNotFoundError as error:
-        hint = "pip install 'vez[check]', or '.[check]' in a clone"
-        raise MissingPart("false-sharing needs NumPy, which is not installed", hint=hint) from error
+        raise MissingPart("false-sharing needs NumPy, which is not installed", hint=how_to_install("check")) from error
     return numpy
 
 

@@ -344,6 +344,17 @@ def test_options_of_the_command_reach_it(start: Start) -> None:
 
 
 @pytest.mark.parametrize(
+    "command",
+    ["echo 1 -- 2", "echo -q --wait 5 -- x", "echo --json -h -- --", "echo -- --no-wait", "echo --url nowhere: -- x"],
+)
+@pytest.mark.parametrize("before", ["", "-- "])
+def test_a_double_dash_of_the_command_is_the_commands_own(start: Start, before: str, command: str) -> None:
+    """`vez run x git checkout -- FILE` must not become `git checkout FILE`."""
+    code, out, _ = finish(start("run", "x", *f"{before}{command}".split()))
+    assert (code, out) == (0, command.removeprefix("echo ") + "\n")
+
+
+@pytest.mark.parametrize(
     ("words", "said"),
     [
         (["--waitt", "3", "x", "--", "true"], "No such option '--waitt'. (Did you mean one of: '--no-wait', '--wait'"),

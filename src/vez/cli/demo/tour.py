@@ -19,6 +19,7 @@ from rich.markup import escape
 from vez import draw
 from vez.catalogue.load import load_algorithm
 from vez.cli.cluster_live_table import ClusterView
+from vez.cli.printing.consoles import new_console
 from vez.cli.printing.output import console, write_file
 from vez.cli.printing.tables import Column, print_table
 from vez.core.trace import Trace
@@ -118,7 +119,7 @@ def _real(out: Console, number: int) -> tuple[Path, Report]:
     out.print(f"[dim]$ vez cluster -n 4 --algorithm bully --elect 4@0 --crash 4@20 --time-scale {REAL_SCALE:g}[/]",
               soft_wrap=True)  # fmt: skip
     setup = Setup(REAL, load_algorithm(REAL.algorithm))
-    view, errors = ClusterView(), Console(stderr=True)
+    view, errors = ClusterView(), new_console(stderr=True)
     watched = Live(console=errors, transient=True, auto_refresh=False) if errors.is_terminal else nullcontext()
     with tempfile.TemporaryDirectory(prefix="vez-demo-") as folder, watched as live:
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from vez.cli.parameters.declared import Declared, Given, Option
+from vez.cli.parameters.declared import Declared, Given, Option, is_marked
 from vez.cli.parameters.numbers import Number
 from vez.cli.parameters.option_checks import OutputFile, all_given, option
 from vez.errors import Misuse
@@ -16,8 +16,10 @@ from vez.errors import Misuse
 class RunCommand(click.Command):
     """Options end where COMMAND begins, so that the options of COMMAND reach it."""
 
+    declared: Declared
+
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        marked = ctx.meta["vez.marked"] = "--" in args
+        marked = ctx.meta["vez.marked"] = is_marked(self.declared, args)
         ctx.allow_interspersed_args = marked  # only then it is clear which words after NAME are ours
         return super().parse_args(ctx, args)
 
@@ -34,13 +36,16 @@ def made(command: Declared) -> click.Command:
     words: list[click.Parameter] = [click.Argument(["name"], required=command.runs)]
     if command.runs:
         words.append(click.Argument(["command"], nargs=-1, required=True, type=click.UNPROCESSED))
-    return (RunCommand if command.runs else click.Command)(
+    made_of = (RunCommand if command.runs else click.Command)(
         command.name,
         callback=call,
         params=[*words, *map(_option, command.options)],
         help=command.function.__doc__,
         short_help=command.summary,
     )
+    if isinstance(made_of, RunCommand):
+        made_of.declared = command
+    return made_of
 
 
 def _refuse_unmarked(command: Declared, words: tuple[str, ...]) -> None:

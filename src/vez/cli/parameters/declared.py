@@ -82,11 +82,29 @@ class Parsed(NamedTuple):
     values: dict[str, Any]
 
 
+def is_marked(command: Declared, arguments: Sequence[str]) -> bool:
+    """True if `--` shows where COMMAND begins. A `--` behind the first word of COMMAND belongs to COMMAND."""
+    takes_value = {name for option in command.options if option.kind != "flag" for name in option.names}
+    words, skip = 0, False
+    for word in arguments:
+        if skip:
+            skip = False
+        elif word == "--":
+            return True
+        elif word.startswith("-") and word != "-":
+            skip = word in takes_value
+        else:
+            words += 1
+            if words == 2:
+                return False
+    return False
+
+
 def parse(command: Declared, arguments: Sequence[str]) -> Parsed | None:
     """The values of a plain command line; None if click has to look at it."""
     known = {name: option for option in command.options for name in option.names}
     values: dict[str, Any] = {option.parameter: _default(option) for option in command.options}
-    marked, typed, words, rest = "--" in arguments, set[str](), list[str](), list(arguments)
+    marked, typed, words, rest = is_marked(command, arguments), set[str](), list[str](), list(arguments)
     while rest:
         word = rest.pop(0)
         if word == "--" or (words and command.runs and not marked):

@@ -1,5 +1,6 @@
 """Printing: what users read.
 
+    consoles      the consoles of rich on which all of it is printed
     output        reports, verdicts, pictures and JSON, on standard output or in files
     costs         the measurements of a run
     tables        tables that fit the terminal; `table_files`: tables in files

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.padding import Padding
 
+from vez.cli.printing.consoles import new_console
 from vez.cli.printing.costs import print_costs
 from vez.cli.printing.language import in_words, language
 from vez.cli.printing.tables import Column, print_table
@@ -43,11 +44,11 @@ STYLES = {
 
 def console() -> Console:
     """Standard output: as wide as the terminal or as `COLUMNS` says; PIPE_WIDTH columns in a pipe without `COLUMNS`."""
-    out = Console(highlight=False)
+    out = new_console(highlight=False)
     asked = os.environ.get("COLUMNS", "")
     if not out.is_terminal and not (asked.isdigit() and int(asked)):  # 0 means unknown
-        return Console(highlight=False, width=PIPE_WIDTH)
-    return out if out.width >= LEAST_WIDTH else Console(highlight=False, width=LEAST_WIDTH)
+        return new_console(highlight=False, width=PIPE_WIDTH)
+    return out if out.width >= LEAST_WIDTH else new_console(highlight=False, width=LEAST_WIDTH)
 
 
 def json_text(value: Any) -> str:

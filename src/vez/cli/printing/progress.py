@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import Protocol
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.status import Status
+
+from vez.cli.printing.consoles import new_console
 
 
 class Step(Protocol):
@@ -21,7 +22,7 @@ class Step(Protocol):
 @contextmanager
 def progress(title: str, total: int) -> Iterator[Step]:
     """A progress bar of `total` steps; prints nothing if stderr is not a terminal."""
-    console = Console(stderr=True)
+    console = new_console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(title, total=total)
@@ -36,7 +37,7 @@ class Line:
     """A status line that is removed when the work is done."""
 
     def __init__(self) -> None:
-        self._console = Console(stderr=True)
+        self._console = new_console(stderr=True)
         self._status: Status | None = None
 
     def __enter__(self) -> Line:

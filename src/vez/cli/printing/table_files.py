@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from vez.cli.parameters.option_checks import OutputFile
+from vez.cli.printing.consoles import new_console
 from vez.cli.printing.output import PIPE_WIDTH, json_text, write_file
 from vez.cli.printing.tables import Rows
 
@@ -33,7 +34,7 @@ def write_table(
         content = markdown()
     else:
         page = StringIO()
-        text(Console(file=page, width=PIPE_WIDTH, highlight=False))
+        text(new_console(file=page, width=PIPE_WIDTH, highlight=False))
         content = page.getvalue()
     write_file(output, content)
     click.echo(f"wrote {output}", err=True)

@@ -155,12 +155,12 @@ class Keeper:
         os.close(reading)
         if failed:
             os.waitpid(self.group, 0)
-            self._tell(f"failed {failed.decode()}")
+            self.tell(f"failed {failed.decode()}")
             return False
         nowhere = os.open(os.devnull, os.O_RDWR)
         for standard in range(3):  # a reader of the command's output must see its end
             os.dup2(nowhere, standard)
-        self._tell(f"started {self.group}")
+        self.tell(f"started {self.group}")
         return True
 
     def _look(self) -> bool:
@@ -176,11 +176,11 @@ class Keeper:
             if found.si_pid == self.group and found.si_code != os.CLD_STOPPED:
                 self._end_group()  # before it is reaped: until then no other process can get its number
                 killed = found.si_code in (os.CLD_KILLED, os.CLD_DUMPED)
-                self._tell(f"ended {found.si_status + 128 * killed}")
+                self.tell(f"ended {found.si_status + 128 * killed}")
                 return True
             os.waitid(os.P_PID, found.si_pid, flags)
             if found.si_pid == self.group:
-                self._tell("stopped")
+                self.tell("stopped")
 
     def _end_group(self) -> None:
         """Kill the rest of the process group, which must not outlive the grant; then the command itself is reaped."""
@@ -206,7 +206,8 @@ class Keeper:
         with contextlib.suppress(OSError):
             os.killpg(self.group, number)
 
-    def _tell(self, text: str) -> None:
+    def tell(self, text: str) -> None:
+        """Send a message to `vez run`."""
         with contextlib.suppress(OSError):  # `vez run` has died: the next read of the socket shows it
             self.control.send(text.encode())
 
@@ -275,12 +276,18 @@ def _keep(control: socket, patience: float, command: tuple[str, ...]) -> NoRetur
         gc.disable()
         os.setpgid(0, 0)  # Ctrl-C is for the command
         _rename(f"keeper of process {os.getppid()}")
-        for entry in os.listdir("/proc/self/fd"):
-            if int(entry) > 2 and int(entry) != control.fileno():
-                with contextlib.suppress(OSError):
-                    os.close(int(entry))
-        Keeper(control, patience, command).run()
-        code = 0
+        kept = Keeper(control, patience, command)
+        try:
+            for entry in os.listdir("/proc/self/fd"):
+                if int(entry) > 2 and int(entry) != control.fileno():
+                    with contextlib.suppress(OSError):
+                        os.close(int(entry))
+            kept.run()
+            code = 0
+        except OSError as error:
+            if kept.group:
+                raise
+            kept.tell(f"failed {error.errno or 0}")  # no descriptors are left, for example; `vez run` reports it
     except BaseException:
         sys.excepthook(*sys.exc_info())
     finally:

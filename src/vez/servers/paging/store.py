@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from vez.errors import EngineUnavailable, MissingPart
+from vez.errors import EngineUnavailable, MissingPart, how_to_install
 from vez.servers.paging.refusal import Refused
 
 Row = tuple[int, int, str]
@@ -189,7 +189,7 @@ class PostgresStore(Store):
         try:
             import psycopg
         except ImportError as error:
-            raise MissingPart("PostgreSQL needs the package psycopg", hint="pip install 'vez[postgresql]'") from error
+            raise MissingPart("PostgreSQL needs the package psycopg", hint=how_to_install("postgresql")) from error
         self._psycopg = psycopg
         self._url = url
 

@@ -25,12 +25,12 @@ The parts, each of which imports only those above it:
 
 from __future__ import annotations
 
-from vez.errors import MissingPart
+from vez.errors import MissingPart, how_to_install
 
 try:
     import h11 as _h11  # noqa: F401  # first, so that the error names what to install
 except ImportError as error:
-    raise MissingPart("servers need h11, which is not installed", hint="pip install 'vez[serving]'") from error
+    raise MissingPart("servers need h11, which is not installed", hint=how_to_install("serving")) from error
 
 from vez.servers.serving.limits import Limits
 from vez.servers.serving.models import MODELS, Settings, make_server

@@ -11,12 +11,10 @@ threads    the interleavings of programs of threads
 
 from importlib.util import find_spec
 
-from vez.errors import MissingPart
+from vez.errors import MissingPart, how_to_install
 
 if find_spec("numpy") is None:
-    raise MissingPart(
-        "the checker needs NumPy, which is not installed", hint="pip install 'vez[check]', or '.[check]' in a clone"
-    )
+    raise MissingPart("the checker needs NumPy, which is not installed", hint=how_to_install("check"))
 
 from vez.worlds.check.checker import Counterexample, Report, check
 from vez.worlds.check.model.configuration import Budget, Configuration

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from vez.errors import CannotWrite, MissingPart, Misuse
+from vez.errors import CannotWrite, MissingPart, Misuse, how_to_install
 from vez.worlds.node.sockets import certificate_name
 
 _SKEW = timedelta(hours=1)
@@ -19,9 +19,7 @@ def make_certificates(folder: Path, group: str, ids: tuple[int, ...], days: int)
     try:
         from cryptography import x509
     except ImportError as error:
-        raise MissingPart(
-            "making certificates needs the package cryptography", hint="pip install vez[certs]"
-        ) from error
+        raise MissingPart("making certificates needs the package cryptography", hint=how_to_install("certs")) from error
     from cryptography.hazmat.primitives.asymmetric import ec
     from cryptography.x509.oid import ExtendedKeyUsageOID
 

@@ -8,7 +8,7 @@ recipes (`recipe_set.py`).
 
 from __future__ import annotations
 
-from vez.errors import MissingPart
+from vez.errors import MissingPart, how_to_install
 from vez.locks.engines.base import Traits
 from vez.locks.engines.etcd.address import DEFAULT_LEASE_SECONDS, Address, parse
 from vez.locks.engines.etcd.recipe_set import EtcdRecipeSet
@@ -62,6 +62,6 @@ def _prepared(url: str) -> tuple[Address, EtcdRecipeSet]:
     try:
         import h11  # noqa: F401
     except ImportError as error:
-        raise MissingPart(f"the engine etcd needs {error.name}", hint=f"pip install '{NEEDS}'") from error
+        raise MissingPart(f"the engine etcd needs {error.name}", hint=how_to_install("etcd")) from error
     address = parse(url)
     return address, EtcdRecipeSet(address, TRAITS._replace(lease_seconds=float(address.lease_seconds)))

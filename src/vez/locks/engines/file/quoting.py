@@ -18,7 +18,7 @@ def quoted(text: str, safe: str = "") -> str:
         return text
     from urllib.parse import quote
 
-    return quote(text, safe=safe)
+    return quote(text, safe=safe, errors="surrogateescape")  # a path may have bytes that are not UTF-8
 
 
 def unquoted(text: str) -> str:
@@ -27,4 +27,4 @@ def unquoted(text: str) -> str:
         return text
     from urllib.parse import unquote
 
-    return unquote(text)
+    return unquote(text, errors="surrogateescape")
