@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from _thread import start_new_thread
 from collections.abc import Iterator
+from sys import modules
 from typing import TYPE_CHECKING
 from weakref import ref
 
@@ -35,6 +36,7 @@ class LocalEngine(Engine):
     def __init__(self, core: LocalCore) -> None:
         self.core, self.url, self.traits = core, core.url, core.traits
         self._enlist = core.enlist  # bound once: every turn passes here
+        self._running_loop = getattr(modules.get("asyncio"), "_get_running_loop", running_loop)
 
     @property
     def closed(self) -> bool:  # type: ignore[override]
@@ -42,7 +44,7 @@ class LocalEngine(Engine):
         return self.core.closed
 
     def acquire(self, request: Request, owner: int, seconds: float | None, progress: Progress | None = None) -> Holding:
-        core, enlist, loop, holds = self.core, self._enlist, running_loop(), False
+        core, enlist, loop, holds = self.core, self._enlist, self._running_loop(), False
         known = known_owner(owner)
         who = (known and known()) or find(owner)  # `find` only if it has ended: every turn passes here
         if who.entries:
