@@ -31,6 +31,7 @@ SOURCES = (
     "engines/etcd/task_transport.py",
     "peers/task_engine.py",
     "turns/task_watched.py",
+    "turns/task_periodic.py",
 )
 FILES = {LOCKS / source: LOCKS / source.replace("task_", "thread_") for source in SOURCES}
 """The files that are written by hand, each with the file that is generated from it."""
@@ -49,6 +50,8 @@ NAMES = {
     "PeersAsyncEngine": "PeersEngine",
     "PeersTaskBase": "PeersThreadBase",
     "TaskAgain": "Again",
+    "aio": "client",
+    "refuse_as_task_body": "refuse_as_thread_body",
     "WatchedAsyncEngine": "WatchedEngine",
 }
 """Names in code for tasks, with their replacements in code for threads. Names that begin with `task_` or `Task` begin

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from vez.cli.parameters.declared import Declared, Given, Option
 from vez.cli.parameters.engine_url import engine_url
 from vez.cli.printing.waiting import Teller
-from vez.errors import LockTimeout, OwnershipLost
+from vez.errors import EngineUnavailable, LockTimeout, OwnershipLost
 from vez.locks.engines.base import Kind
 from vez.locks.engines.wording import how_to_look
 from vez.locks.supervise.child import Child, refuse_elsewhere
@@ -21,6 +21,7 @@ from vez.locks.supervise.kept_command import TARDY
 from vez.locks.supervise.nested import refuse_outer, with_mine
 
 if TYPE_CHECKING:
+    from vez.locks.engines.seam import Engine
     from vez.locks.turns.client import Client, Grant, Lock
     from vez.locks.turns.client_base import Options
 
@@ -33,8 +34,8 @@ forced release waits no longer than until we have released."""
 
 def hold_and_run(
     given: Given, *, name: str, command: tuple[str, ...], url: str | None, seconds: float | None, no_wait: bool,
-    busy_code: int, shared: bool, limit: int | None, leader: bool, weight: int, at_least: float, kill_after: float,
-    label: str | None, quiet: bool, as_json: bool,
+    busy_code: int, shared: bool, limit: int | None, leader: bool, weight: int, every: str | None, at_least: float,
+    kill_after: float, label: str | None, quiet: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Run COMMAND while holding the lock NAME: wait for the lock, run the command, release the lock.
 
@@ -46,10 +47,13 @@ def hold_and_run(
     """
     given.not_together("shared", "limit", "leader")
     given.not_together("seconds", "no_wait")
+    for other in ("shared", "limit", "leader", "at_least"):
+        given.not_together("every", other)
     given.not_together("quiet", "as_json")
     given.only_with("--leader", leader, "weight")
     given.only_with("--wait or --no-wait", no_wait or seconds is not None, "busy_code")
     refuse_elsewhere()
+    once = Once(every) if every is not None else None
     timeout = 0.0 if no_wait else seconds
     grace = kill_after + _MARGIN
     teller = Teller(name, quiet=quiet, as_json=as_json)
@@ -79,8 +83,10 @@ def hold_and_run(
                 def run_with(grant: Grant) -> int | None:
                     return child.run(grant, with_mine(client.url, kind, name, grant.token))
 
+                if once is not None:
+                    once.engine = client.engine
                 look = how_to_look(name, kind, client.url)
-                return _run(lambda: made(client), run_with, teller, look, again=leader, at_least=at_least)
+                return _run(lambda: made(client), run_with, teller, look, again=leader, at_least=at_least, once=once)
         except LockTimeout as error:
             teller.busy(error)
             if busy_code == EXIT_BUSY and not as_json:
@@ -90,7 +96,7 @@ def hold_and_run(
 
 def _run(
     made: Callable[[], Lock], run_with: Callable[[Grant], int | None], teller: Teller, look: str, *, again: bool,
-    at_least: float,
+    at_least: float, once: Once | None,
 ) -> int:  # fmt: skip
     while True:
         try:
@@ -100,8 +106,13 @@ def _run(
                 continue
             raise
         try:
+            if once is not None and once.is_done(grant.name):
+                teller.skipped(once.period.text)
+                return 0
             teller.granted(grant.token)
             code = run_with(grant)
+            if code == 0 and once is not None:
+                once.done(grant)
             if code is not None:
                 teller.ended(code)
                 teller.staying(begin + at_least - monotonic())
@@ -115,6 +126,30 @@ def _run(
         teller.lost(grant.token)
         if not again:
             raise _lost(grant, "and the command was ended", look)
+
+
+class Once:
+    """Once in each period: a command that has ended with 0 is not run again before the next one."""
+
+    engine: Engine
+
+    def __init__(self, every: str) -> None:
+        from vez.locks.turns.periods import Period  # here: most runs need none
+
+        self.period = Period(every)
+        self._number = self.period.current()  # before the wait, after which the next period may have begun
+
+    def is_done(self, name: str) -> bool:
+        """True if the command was run in this period."""
+        return self.period.is_done(self.engine.memo(name), self._number)
+
+    def done(self, grant: Grant) -> None:
+        """Note that the command was run in this period."""
+        try:
+            self.engine.write_memo(grant.name, self.period.memo(self._number), grant.token)
+        except EngineUnavailable as error:
+            what = f"the command has ended, and {grant.name!r} could not be noted as done: {error.message}"
+            raise EngineUnavailable(what, hint="it may be run again in this period") from error
 
 
 def _lost(grant: Grant, what: str, look: str) -> OwnershipLost:
@@ -147,6 +182,8 @@ RUN = Declared(
         Option(("--semaphore",), "limit", "At most N commands at the same time.", "whole", least=1, metavar="N"),
         Option(("--leader",), "leader", "Run while elected leader; start again if elected again.", "flag"),
         Option(("--weight",), "weight", "With --leader: the heaviest candidate is elected.", "whole", 0, metavar="N"),
+        Option(("--every",), "every", "Run once in each PERIOD, such as 1d: skip it if that is done.",
+               metavar="PERIOD"),
         Option(("--at-least",), "at_least", "Keep the lock for at least S seconds, also if the command ends earlier.",
                "number", 0.0, 0, 86400, "S"),
         Option(("--kill-after",), "kill_after", "If the lock is lost: send KILL S seconds after TERM.", "number", 5.0,

@@ -64,6 +64,14 @@ class Actor(ABC):
         """Stand for election in the background, and call `work` while it leads. Returns the function that ends it."""
 
     @abstractmethod
+    def once(self, name: str, period: str, work: Callable[[], object]) -> object:
+        """Call `work` while the lock is held, unless that was done in this period. Returns its result, or None."""
+
+    @abstractmethod
+    def memo(self, name: str, text: str | None = None, token: int = 0) -> str | None:
+        """Write the memo of a lock with this token, if there is a text. Returns the memo."""
+
+    @abstractmethod
     def lock_all(self, names: list[str], timeout: float | None) -> dict[str, int | None]:
         """Acquire several locks, and release them. Returns their tokens."""
 
@@ -133,6 +141,15 @@ class SyncActor(Actor):
     def lead(self, name: str, work: Callable[[Any], object], every: float, **options: Any) -> Callable[[], object]:
         leading = self.client.election(name, **options).lead(work, every=every)
         return lambda: self._thread.submit(leading.stop, PATIENCE).result(PATIENCE + 5)
+
+    def once(self, name: str, period: str, work: Callable[[], object]) -> object:
+        return self._thread.submit(self.client.lock(name).every(period)(work)).result(PATIENCE)
+
+    def memo(self, name: str, text: str | None = None, token: int = 0) -> str | None:
+        if text is not None:
+            self._thread.submit(self.client.engine.write_memo, name, text, token).result(PATIENCE)
+        found: str | None = self._thread.submit(self.client.engine.memo, name).result(PATIENCE)
+        return found
 
     def lock_all(self, names: list[str], timeout: float | None) -> dict[str, int | None]:
         def take() -> dict[str, int | None]:
@@ -220,6 +237,18 @@ class AsyncActor(Actor):
 
         leading = self.do(begin).result(PATIENCE)
         return lambda: self.do(lambda: leading.stop(PATIENCE)).result(PATIENCE + 5)
+
+    def once(self, name: str, period: str, work: Callable[[], object]) -> object:
+        async def body() -> object:
+            return work()
+
+        return self.do(self.client.lock(name).every(period)(body)).result(PATIENCE)
+
+    def memo(self, name: str, text: str | None = None, token: int = 0) -> str | None:
+        if text is not None:
+            self.do(lambda: self.client.engine.write_memo(name, text, token)).result(PATIENCE)
+        found: str | None = self.do(lambda: self.client.engine.memo(name)).result(PATIENCE)
+        return found
 
     def lock_all(self, names: list[str], timeout: float | None) -> dict[str, int | None]:
         async def take() -> dict[str, int | None]:

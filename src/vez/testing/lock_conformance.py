@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from secrets import token_hex
 from typing import Any
 
 import pytest
 
-from vez.errors import AlreadyHeld, Deadlock, LockTimeout, Misuse, OwnershipLost
+from vez.errors import AlreadyHeld, Deadlock, LockTimeout, Misuse, OwnershipLost, StaleToken
 from vez.locks.engines.base import Place, Traits
 from vez.testing.actors import PATIENCE, Actor, eventually
 from vez.testing.conformance_base import Base, Make, assert_newer, needs
@@ -253,6 +254,56 @@ class LockConformance(Base):
         other.release(later)
         assert one.viewer.break_lock("broken", "nobody is there") is None
 
+    @needs("memos", "token")
+    def test_work_is_done_once_in_a_period_whoever_does_it(self, actor: Make) -> None:
+        one, other, name = actor(), actor(), _fresh("daily")
+        done: list[str] = []
+
+        def fails() -> None:
+            done.append("failed")
+            raise ValueError("the work failed")
+
+        def succeeds() -> str:
+            done.append("done")
+            return "a result"
+
+        with pytest.raises(ValueError, match="the work failed"):
+            one.once(name, "366d", fails)
+        assert other.once(name, "366d", succeeds) == "a result"
+        assert one.once(name, "366d", succeeds) is None
+        assert other.once(name, "366d", succeeds) is None
+        assert done == ["failed", "done"]
+        assert one.once(f"{name}/more", "366d", succeeds) == "a result"
+
+    @needs("memos", "token")
+    def test_work_is_not_done_twice_by_two_at_once(self, actor: Make) -> None:
+        actors, name, done = [actor() for _ in range(4)], _fresh("at-once"), list[int]()
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(lambda one: one.once(name, "366d", lambda: done.append(1)), actors))
+        assert done == [1]
+
+    @needs("memos", "token")
+    def test_a_memo_stays_and_is_kept_from_stale_writers(self, actor: Make) -> None:
+        one, other, name = actor(), actor(), _fresh("memo")
+        assert one.memo(name) is None
+        before = one.acquire("lock", name)
+        text = "first line\nsecond: \u00e9"
+        assert one.memo(name, text, before.token) == text
+        one.release(before)
+        assert other.memo(name) == text
+        later = other.acquire("lock", name)
+        assert other.memo(name, "", later.token) == ""
+        assert other.memo(name, "again", later.token) == "again"
+        with pytest.raises(StaleToken):
+            one.memo(name, "stale", before.token)
+        other.release(later)
+        other.viewer.prune(name)
+        assert one.memo(name) == "again"
+        assert one.memo(f"{name}/more") is None
+        assert one.viewer.locks(f"{name}/") == []
+
     @pytest.mark.parametrize("name", ["", "a b", "x" * 201, "-x", "\u2066ab", "a\n", "../x", 3])
     def test_names_are_checked(self, actor: Make, name: Any) -> None:
         with pytest.raises(Misuse):
@@ -283,3 +334,8 @@ class LockConformance(Base):
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(work, actors))
         assert cell == [100]
+
+
+def _fresh(name: str) -> str:
+    """A name that no earlier run has used: memos stay."""
+    return f"{name}-{token_hex(8)}"

@@ -167,3 +167,16 @@ def test_a_compacted_revision_is_looked_at_again(own_etcd: EtcdServer) -> None:
             grant.release()
             assert done.wait(PATIENCE)
             thread.join()
+
+
+@pytest.mark.parametrize("fate", FATES)
+def test_a_memo_whatever_call_has_no_reply(url: str, fate: Fate) -> None:
+    with vez.connect(url) as other:
+        for faulty in range(4):
+            transport = FaultyTransport(url, at_call(faulty, fate))
+            with connect(url, transport) as client:
+                client.engine.write_memo("x", f"by {faulty}", 10 + faulty)
+                assert other.engine.memo("x") == f"by {faulty}"
+                other.engine.write_memo("x", "later", 10 + faulty)
+                transport.settle()
+                assert other.engine.memo("x") == "later", "what was delayed comes too late"

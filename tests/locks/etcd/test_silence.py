@@ -49,32 +49,37 @@ def running() -> object:
         return threading.current_thread()
 
 
-class SilentTransport(EtcdTransport):
-    def __init__(self, url: str, silence: Silence) -> None:
-        super().__init__(parse(url))
-        self.silence = silence
+class Silent:
+    """The part of a transport that threads and tasks share: what comes back when the server is silent."""
 
-    def call(self, request: Any, seconds: float) -> Reply:
-        return self.silence.call(seconds) if self.silence.begun else super().call(request, seconds)
+    silence: Silence
+    unanswered: Any
+
+    def call(self, request: Any, seconds: float) -> Any:
+        return self.unanswered(seconds) if self.silence.begun else super().call(request, seconds)  # type: ignore[misc]
 
     def watch(self, watch: Any, seconds: float) -> Any:
         if self.silence.begun:
             raise WatchEnded("timed out")
-        return super().watch(watch, seconds)
+        return super().watch(watch, seconds)  # type: ignore[misc]
 
 
-class SilentAsyncTransport(EtcdAsyncTransport):
+class SilentTransport(Silent, EtcdTransport):
     def __init__(self, url: str, silence: Silence) -> None:
         super().__init__(parse(url))
         self.silence = silence
 
-    async def call(self, request: Any, seconds: float) -> Reply:
-        return self.silence.call(seconds) if self.silence.begun else await super().call(request, seconds)
+    def unanswered(self, seconds: float) -> Reply:
+        return self.silence.call(seconds)
 
-    async def watch(self, watch: Any, seconds: float) -> Any:
-        if self.silence.begun:
-            raise WatchEnded("timed out")
-        return await super().watch(watch, seconds)
+
+class SilentAsyncTransport(Silent, EtcdAsyncTransport):
+    def __init__(self, url: str, silence: Silence) -> None:
+        super().__init__(parse(url))
+        self.silence = silence
+
+    async def unanswered(self, seconds: float) -> Reply:
+        return self.silence.call(seconds)
 
 
 def ask_in_silence(

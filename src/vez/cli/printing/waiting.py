@@ -76,6 +76,12 @@ class Teller:
         """Report the end of the command."""
         self._event("ended", exit_code=code)
 
+    def skipped(self, period: str) -> None:
+        """Report that the command is not run, because that was done in this period."""
+        self._event("skipped", every=period)
+        if self.live:
+            _say(f"vez: {self.name} has already run in this period of {period}")
+
     def staying(self, seconds: float) -> None:
         """Report that the lock is kept for a while after the command has ended; nothing to say if it is not."""
         if seconds > 0:

@@ -88,6 +88,8 @@ class Traits(NamedTuple):
     """True if a child process can keep the lock when its parent is killed."""
     breaks: bool = True
     """True if a lock can be taken from its holders by force."""
+    memos: bool = False
+    """True if a name can have a memo, which stays when its holder has left (`Engine.memo`)."""
     shared: bool = True
     semaphores: bool = True
     elections: bool = True

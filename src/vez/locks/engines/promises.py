@@ -68,6 +68,7 @@ def rows(traits: Traits) -> list[tuple[str, str]]:
         ("mean stay, estimated wait", _STAYS[traits.stays]),
         ("cycles of waits", "not seen; use timeouts" if traits.cycles is None else _CYCLES[traits.cycles]),
         ("forced release", "yes, recorded" if traits.breaks else "no"),
+        ("work once in a period (`every`)", "yes" if traits.memos else "no: nothing is kept for a name"),
         *([("election", _election(traits))] if traits.elections else []),
         ("a child process can keep the lock", "yes" if traits.lifeline else "no"),
     ]

@@ -19,6 +19,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from typing import TYPE_CHECKING, Protocol
 
 from vez.locks.engines.base import Kind, Progress, Request, Traits
+from vez.locks.engines.wording import no_memos
 
 if TYPE_CHECKING:
     from vez.locks.engines.base import Break, Inspection, Leader
@@ -109,6 +110,14 @@ class Engine(ABC):
     def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:
         """Release by force, and record the reason. Returns the record, or None if nobody holds it."""
 
+    def memo(self, name: str, kind: Kind = "lock") -> str | None:
+        """The memo of a name, which stays when its holder has left; None if nothing was written."""
+        raise no_memos(self.url)
+
+    def write_memo(self, name: str, text: str, token: int, kind: Kind = "lock") -> None:
+        """Replace the memo of a name. Raises `StaleToken` if it was written with a higher token."""
+        raise no_memos(self.url)
+
     @abstractmethod
     def observe(self, name: str, seconds: float | None = None) -> Iterator[Leader | None]:
         """Yield the present leader, then each change. End after `seconds` without a change."""
@@ -155,6 +164,14 @@ class AsyncEngine(ABC):
     @abstractmethod
     async def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:
         """Release by force, and record the reason. Returns the record, or None if nobody holds it."""
+
+    async def memo(self, name: str, kind: Kind = "lock") -> str | None:
+        """The memo of a name, which stays when its holder has left; None if nothing was written."""
+        raise no_memos(self.url)
+
+    async def write_memo(self, name: str, text: str, token: int, kind: Kind = "lock") -> None:
+        """Replace the memo of a name. Raises `StaleToken` if it was written with a higher token."""
+        raise no_memos(self.url)
 
     @abstractmethod
     def observe(self, name: str, seconds: float | None = None) -> AsyncIterator[Leader | None]:

@@ -7,7 +7,16 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from vez.errors import AlreadyHeld, Deadlock, EngineUnavailable, LockTimeout, Misuse, OwnershipLost, VezError
+from vez.errors import (
+    AlreadyHeld,
+    Deadlock,
+    EngineUnavailable,
+    LockTimeout,
+    Misuse,
+    OwnershipLost,
+    StaleToken,
+    VezError,
+)
 from vez.locks.engines.base import Kind, Request
 from vez.locks.engines.machine import host_name
 from vez.locks.engines.urls import which_url, without_password
@@ -37,6 +46,22 @@ def timed_out(
 def withdrawn(request: Request) -> LockTimeout:
     """The error for a request that another thread has withdrawn."""
     return LockTimeout(f"{request.kind} {request.name!r} was not granted: the request was withdrawn")
+
+
+def stale_memo(name: str, token: int, newest: int) -> StaleToken:
+    """The error for a memo that a later holder has written."""
+    return StaleToken(
+        f"the memo of {name!r} was written with token {newest}, and {token} is older",
+        hint="this holder has lost its lock; acquire it again and start over",
+    )
+
+
+def no_memos(url: str) -> Misuse:
+    """The error for an engine that keeps no memos."""
+    return Misuse(
+        f"{without_password(url)} keeps nothing for a name after its holder has left",
+        hint="use an engine whose client.engine.traits.memos is true, as file: for example",
+    )
 
 
 def how_to_look(name: str, kind: Kind, url: str | None) -> str:

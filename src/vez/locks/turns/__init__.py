@@ -6,6 +6,7 @@
     terms, under_terms, task_watched, thread_watched   reentrant grants, a shortest stay, callbacks, logging
     leading, task_leading, thread_leading   work that only the leader does, again and again
     metrics                  waits, stays, timeouts and losses of a client
+    periods, task_periodic, thread_periodic   work that is done once in each period
     decorate, describe       locks as decorators; `repr`
     task_owner               the owner of a task
 

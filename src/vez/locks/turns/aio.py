@@ -33,6 +33,7 @@ from vez.locks.turns.metrics import Meter
 from vez.locks.turns.request import OWN_TIMEOUT, OwnTimeout, check_kind, check_prefix, check_reason, check_timeout
 from vez.locks.turns.task_leading import Leading
 from vez.locks.turns.task_owner import calling_owner, owner_of
+from vez.locks.turns.task_periodic import TaskPeriodic
 from vez.locks.turns.task_watched import WatchedAsyncEngine
 
 P = ParamSpec("P")
@@ -272,6 +273,13 @@ class Lock:
                 return await function(*args, **kwargs)
 
         return locked
+
+    def every(
+        self, period: str
+    ) -> Callable[[Callable[P, Coroutine[Any, Any, R]]], Callable[P, Coroutine[Any, Any, R | None]]]:
+        """Decorator: the function runs while the lock is held, once in each period, such as "1d"; otherwise it is
+        skipped, and None is returned. A run that raises does not count."""
+        return TaskPeriodic(self, period)
 
     def __repr__(self) -> str:
         owner = calling_owner()

@@ -261,6 +261,13 @@ class Lock:
 
         return locked
 
+    def every(self, period: str) -> Callable[[Callable[P, R]], Callable[P, R | None]]:
+        """Decorator: the function runs while the lock is held, once in each period, such as "1d"; otherwise it is
+        skipped, and None is returned. A run that raises does not count."""
+        from vez.locks.turns.thread_periodic import ThreadPeriodic  # here: most programs need none
+
+        return ThreadPeriodic(self, period)
+
     def __repr__(self) -> str:
         from vez.locks.turns.describe import describe_holders, describe_lock
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from vez.errors import Misuse
+
+if TYPE_CHECKING:
+    P = ParamSpec("P")
+    R = TypeVar("R")
+    ThreadFunction = Callable[P, R]
+    TaskFunction = Callable[P, Coroutine[Any, Any, R]]
 
 _COROUTINE = 0x80  # inspect.CO_COROUTINE
 
@@ -27,6 +33,16 @@ def refuse_wrong_kind(
         raise Misuse(f"{name} is a coroutine function, and vez.{of} is for threads", hint=f"use vez.aio.{of}")
     if tasks and not waits:
         raise Misuse(f"{name} is not a coroutine function, and vez.aio.{of} is for tasks", hint=f"use vez.{of}")
+
+
+def refuse_as_thread_body(function: Callable[..., Any]) -> None:
+    """Raise unless a thread can run the whole function while it holds a lock."""
+    refuse_wrong_kind(function, tasks=False)
+
+
+def refuse_as_task_body(function: Callable[..., Any]) -> None:
+    """Raise unless a task can run the whole function while it holds a lock."""
+    refuse_wrong_kind(function, tasks=True)
 
 
 def is_coroutine_function(function: Callable[..., Any]) -> bool:

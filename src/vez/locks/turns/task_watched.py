@@ -77,6 +77,14 @@ class WatchedAsyncEngine(UnderTerms[AsyncEngine, AsyncWatched]):
         """Call `inspect` of the engine."""
         return await self._engine.inspect(name, kind)
 
+    async def memo(self, name: str, kind: Kind = "lock") -> str | None:
+        """Call `memo` of the engine."""
+        return await self._engine.memo(name, kind)
+
+    async def write_memo(self, name: str, text: str, token: int, kind: Kind = "lock") -> None:
+        """Call `write_memo` of the engine."""
+        await self._engine.write_memo(name, text, token, kind)
+
     def observe(self, name: str, seconds: float | None = None) -> AsyncIterator[Leader | None]:
         """Call `observe` of the engine."""
         return self._engine.observe(name, seconds)

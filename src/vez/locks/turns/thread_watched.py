@@ -76,6 +76,14 @@ class WatchedEngine(UnderTerms[Engine, Watched]):
         """Call `inspect` of the engine."""
         return self._engine.inspect(name, kind)
 
+    def memo(self, name: str, kind: Kind = "lock") -> str | None:
+        """Call `memo` of the engine."""
+        return self._engine.memo(name, kind)
+
+    def write_memo(self, name: str, text: str, token: int, kind: Kind = "lock") -> None:
+        """Call `write_memo` of the engine."""
+        self._engine.write_memo(name, text, token, kind)
+
     def observe(self, name: str, seconds: float | None = None) -> Iterator[Leader | None]:
         """Call `observe` of the engine."""
         return self._engine.observe(name, seconds)

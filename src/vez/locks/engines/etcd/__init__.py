@@ -26,6 +26,7 @@ TRAITS = Traits(
     lease_seconds=float(DEFAULT_LEASE_SECONDS),
     order="all",
     stays="present",
+    memos=True,
     notes=(
         "A lock and an election of one name share their keys, so they need two names.",
         "Weights and transfers count among clients of vez only; etcdctl and Go programs keep the order of arrival.",

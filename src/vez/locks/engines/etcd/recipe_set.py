@@ -12,9 +12,9 @@ from vez.errors import Misuse, article
 from vez.locks.engines.base import Break, Contestant, Inspection, Kind, Leader, Request, Traits
 from vez.locks.engines.etcd.address import Address
 from vez.locks.engines.network.recipe_set import Granted, Me, Seen, Standing
-from vez.locks.engines.wording import no_candidate, other_limit
+from vez.locks.engines.wording import no_candidate, other_limit, stale_memo
 from vez.locks.recipes import Answer, Call, Recipe, Wait
-from vez.locks.recipes.etcd import breaking, election, lock, semaphore, session
+from vez.locks.recipes.etcd import breaking, election, lock, memo, semaphore, session
 from vez.locks.recipes.etcd.operations import EVERYTHING, Entry, Get, Txn, prefix_end
 from vez.locks.recipes.etcd.shown import FORMAT, Member, OtherKind, OtherLimit, Shown, encode, inside, member
 
@@ -172,6 +172,17 @@ class EtcdRecipeSet:
             used = yield from _in_use(prefix, kind)
             busy |= {f"{kind} {name}" for name in used}
         return (yield from breaking.forget_records(prefix, busy))
+
+    def memo(self, name: str, kind: Kind) -> Recipe[str | None]:
+        """The memo of a name, or None."""
+        found = yield from memo.read(kind, name)
+        return None if found is None else found.text
+
+    def write_memo(self, name: str, text: str, token: int, kind: Kind) -> Recipe[None]:
+        """Replace the memo of a name. Raises `StaleToken` if it was written with a higher token."""
+        newest = yield from memo.write(kind, name, memo.Memo(token, text))
+        if newest is not None:
+            raise stale_memo(name, token, newest)
 
     def break_lock(self, name: str, reason: str, kind: Kind, me: Me) -> Recipe[Break | None]:
         """Release by force, and record the reason. None if nobody holds it."""

@@ -11,6 +11,7 @@
     bell, ears                        waking waiters: in threads, and in event loops
     listener                          telling a thread of a loss
     breaking, graph                   forced releases; deadlock detection across processes
+    memos                             the memos of names
     mark, pruning                     removal of idle files, whose tokens are never issued again
     inspection, examination           `vez status` and `vez doctor`
 
@@ -39,6 +40,7 @@ TRAITS = Traits(
     token="arrival",  # noqa: S106  not a password
     cycles="all",
     lifeline=True,
+    memos=True,
     notes=("It needs Linux, and a directory on a disk of this machine: network file systems are refused.",),
 )
 NEEDS = ""

@@ -58,13 +58,6 @@ def _load_kind(kind: Kind) -> type[Contender]:
     return _KINDS.setdefault(kind, Candidate)
 
 
-def _files_kept() -> int:
-    """Largest number of files that stay mapped while this process does not use them. Each needs two descriptors, so
-    this is a quarter of the limit of open files. It is at most the number of files that a directory keeps, because a
-    pruned file takes space on disk as long as it is mapped."""
-    return max(4, min(pruning.FILES_KEPT, handles.allowed() // 8))
-
-
 _NOBODY = 0
 """Placeholder owner of observers, which hold nothing."""
 
@@ -87,7 +80,7 @@ class FileCore(LocalCore):
         self._identity = _identity(self.directory)
         self._graph: Graph | None = None
         self._files: OrderedDict[tuple[str, str], TicketFile] = OrderedDict()
-        self._files_kept = _files_kept()
+        self._files_kept = pruning.files_mapped()
         self._made = 0  # number of files that this process has created
         self._ears: WeakKeyDictionary[AbstractEventLoop, LoopEar] = WeakKeyDictionary()
         self._last_ear: LoopEar | None = None
@@ -126,10 +119,14 @@ class FileCore(LocalCore):
 
     def exists(self, kind: str, name: str) -> bool:
         """True if the name was ever used in this directory."""
+        self._enter()
+        return is_there(self.directory, self.path, file_name(kind, name))
+
+    def _enter(self) -> None:
+        """Make sure that the directory is that of this process, and that of its path."""
         self._renew_if_forked()
         self.refuse_if_closed()
         self._follow()
-        return is_there(self.directory, self.path, file_name(kind, name))
 
     def _renew_if_forked(self) -> None:
         with handles.gate:  # several threads of a forked child may come at once
@@ -331,23 +328,30 @@ class FileCore(LocalCore):
         return inspection.idle_page(self, name, kind) is not None
 
     def names(self, prefix: str = "", kind: Kind = "lock") -> list[str]:
-        self._renew_if_forked()
-        self.refuse_if_closed()
-        self._follow()
+        self._enter()
         from vez.locks.engines.file import inspection
 
         return inspection.names(self, prefix, kind)
 
     def prune(self, prefix: str = "") -> int:
-        self._renew_if_forked()
-        self.refuse_if_closed()
-        self._follow()
+        self._enter()
         return pruning.prune(self, prefix)
 
     def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:
         from vez.locks.engines.file import breaking
 
         return breaking.break_lock(self, name, reason, kind)
+
+    def memo(self, name: str, kind: Kind = "lock") -> str | None:
+        self._enter()
+        from vez.locks.engines.file import memos
+
+        return memos.read(self, name, kind)
+
+    def write_memo(self, name: str, text: str, token: int, kind: Kind = "lock") -> None:
+        from vez.locks.engines.file import memos
+
+        memos.write(self, name, text, token, kind)
 
     def observe(self, name: str, seconds: float | None = None) -> Iterator[Leader | None]:
         from vez.locks.engines.file.observers import observe

@@ -29,18 +29,18 @@ def file_mode(directory: int) -> int:
     return os.fstat(directory).st_mode & 0o660
 
 
-def make_file(directory: int, name: str, content: bytes) -> bool:
-    """Create a file atomically: it exists with its whole content, on disk, or not at all. False if it already
-    existed."""
+def make_file(directory: int, name: str, content: bytes, *, replace: bool = False) -> bool:
+    """Create a file atomically: it exists with its whole content, on disk, or not at all. False if it already existed;
+    with `replace`, it then gets the new content."""
     for _ in range(_ATTEMPTS):
         # Until its byte is locked, another process may take this file for the leftover of a killed process and remove
         # it.
         with contextlib.suppress(FileNotFoundError):
-            return _make_file(directory, name, content)
+            return _make_file(directory, name, content, replace)
     raise OSError(errno.EBUSY, f"what it was made from was removed {_ATTEMPTS} times")
 
 
-def _make_file(directory: int, name: str, content: bytes) -> bool:
+def _make_file(directory: int, name: str, content: bytes, replace: bool) -> bool:
     temporary = f"{TEMPORARY}{os.urandom(8).hex()}"
     handle = handles.open_handle(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, directory=directory)
     try:
@@ -51,7 +51,7 @@ def _make_file(directory: int, name: str, content: bytes) -> bool:
             raise OSError(errno.EIO, "it was written in part only")
         os.fsync(handle)
         try:
-            os.link(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
+            (os.rename if replace else os.link)(temporary, name, src_dir_fd=directory, dst_dir_fd=directory)
         except FileExistsError:  # another process was faster: its file is used
             return False
     finally:

@@ -39,6 +39,13 @@ _TRIED = 16 * SWEEP_EVERY
 """Largest number of files that one sweep looks at, because a request waits for the sweep to end."""
 
 
+def files_mapped() -> int:
+    """Largest number of files that stay mapped while this process does not use them. Each needs two descriptors, so
+    this is a quarter of the limit of open files. It is at most the number of files that a directory keeps, because a
+    pruned file takes space on disk as long as it is mapped."""
+    return max(4, min(FILES_KEPT, handles.allowed() // 8))
+
+
 def prune(engine: FileCore, prefix: str = "") -> int:
     """Remove the files of all idle names that begin with the prefix. Returns their number."""
     with _errors(engine):

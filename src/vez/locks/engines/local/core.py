@@ -153,6 +153,14 @@ class LocalCore(SearchedEngine, ABC):
         """Take it from its holders by force. None if nobody holds it."""
 
     @abstractmethod
+    def memo(self, name: str, kind: Kind) -> str | None:
+        """The memo of a name; None if nothing was written."""
+
+    @abstractmethod
+    def write_memo(self, name: str, text: str, token: int, kind: Kind) -> None:
+        """Replace the memo of a name. Raises `StaleToken` if it was written with a higher token."""
+
+    @abstractmethod
     def observe(self, name: str, seconds: float | None) -> Iterator[Leader | None]:
         """Yield the leader now, then each change; end after `seconds` without a change."""
 

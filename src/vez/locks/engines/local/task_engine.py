@@ -211,6 +211,14 @@ class LocalAsyncEngine(AsyncEngine):
         core = self._core or await self._opened()
         return await self._apart(core.break_lock, name, reason, kind)
 
+    async def memo(self, name: str, kind: Kind = "lock") -> str | None:
+        core = self._core or await self._opened()
+        return await self._apart(core.memo, name, kind)
+
+    async def write_memo(self, name: str, text: str, token: int, kind: Kind = "lock") -> None:
+        core = self._core or await self._opened()
+        await self._apart(core.write_memo, name, text, token, kind)
+
     async def observe(self, name: str, seconds: float | None = None) -> AsyncIterator[Leader | None]:
         core = self._core or await self._opened()
         await self._apart(core.prepare, "election", name)

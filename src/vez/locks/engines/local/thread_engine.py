@@ -121,6 +121,12 @@ class LocalEngine(Engine):
     def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:
         return self.core.break_lock(name, reason, kind)
 
+    def memo(self, name: str, kind: Kind = "lock") -> str | None:
+        return self.core.memo(name, kind)
+
+    def write_memo(self, name: str, text: str, token: int, kind: Kind = "lock") -> None:
+        self.core.write_memo(name, text, token, kind)
+
     def observe(self, name: str, seconds: float | None = None) -> Iterator[Leader | None]:
         return self.core.observe(name, seconds)
 

@@ -16,6 +16,7 @@ from vez.locks.engines.memory.line import Bell, Line, Space, spaces
 from vez.locks.engines.memory.ticket import MemoryTicket
 from vez.locks.engines.memory.views import inspection, leader, record
 from vez.locks.engines.owners import Claim
+from vez.locks.engines.wording import stale_memo
 from vez.locks.table import Break as Force
 from vez.locks.table import Enlist, Lost, Table
 
@@ -24,6 +25,7 @@ TRAITS = Traits(
     reaches="process",
     token="arrival",  # noqa: S106  not a password
     cycles="all",
+    memos=True,
 )
 
 
@@ -106,6 +108,18 @@ class MemoryCore(LocalCore):
         with self.space.lock:
             line.tick()
         return done
+
+    def memo(self, name: str, kind: Kind = "lock") -> str | None:
+        self.refuse_if_closed()
+        return self.space.memos.get((kind, name), (0, None))[1]
+
+    def write_memo(self, name: str, text: str, token: int, kind: Kind = "lock") -> None:
+        self.refuse_if_closed()
+        with self.space.lock:
+            newest = self.space.memos.get((kind, name), (0, None))[0]
+            if newest > token:
+                raise stale_memo(name, token, newest)
+            self.space.memos[kind, name] = token, text
 
     def observe(self, name: str, seconds: float | None = None) -> Iterator[Leader | None]:
         self.refuse_if_closed()

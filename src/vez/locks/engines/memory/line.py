@@ -182,6 +182,7 @@ class Space:
     def __init__(self) -> None:
         self.lock = threading.RLock()
         self.lines: dict[tuple[str, str], Line] = {}
+        self.memos: dict[tuple[str, str], tuple[int, str]] = {}  # by kind and name: the token of the writer, the text
 
     def line(self, kind: Kind, name: str) -> Line:
         """The line of a name, made at the first use."""

@@ -102,6 +102,12 @@ class RecipeSet(Protocol):
     def prune(self, prefix: str) -> Recipe[int]:
         """Forget idle names, and return their number."""
 
+    def memo(self, name: str, kind: Kind) -> Recipe[str | None]:
+        """The memo of a name, or None."""
+
+    def write_memo(self, name: str, text: str, token: int, kind: Kind) -> Recipe[None]:
+        """Replace the memo of a name. Raises `StaleToken` if it was written with a higher token."""
+
     def break_lock(self, name: str, reason: str, kind: Kind, me: Me) -> Recipe[Break | None]:
         """Release by force, and record the reason. None if nobody holds it."""
 

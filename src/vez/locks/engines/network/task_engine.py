@@ -225,6 +225,12 @@ class NetworkAsyncEngine(TaskEngineBase, AsyncEngine):
     async def prune(self, prefix: str = "") -> int:
         return await self._answer(self.recipes.prune(prefix))
 
+    async def memo(self, name: str, kind: Kind = "lock") -> str | None:
+        return await self._answer(self.recipes.memo(name, kind))
+
+    async def write_memo(self, name: str, text: str, token: int, kind: Kind = "lock") -> None:
+        await self._answer(self.recipes.write_memo(name, text, token, kind), patience=ANSWER_SECONDS)
+
     async def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:
         self._enter()
         self.refuse_if_closed()

@@ -224,6 +224,12 @@ class NetworkEngine(ThreadEngineBase, Engine):
     def prune(self, prefix: str = "") -> int:
         return self._answer(self.recipes.prune(prefix))
 
+    def memo(self, name: str, kind: Kind = "lock") -> str | None:
+        return self._answer(self.recipes.memo(name, kind))
+
+    def write_memo(self, name: str, text: str, token: int, kind: Kind = "lock") -> None:
+        self._answer(self.recipes.write_memo(name, text, token, kind), patience=ANSWER_SECONDS)
+
     def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:
         self._enter()
         self.refuse_if_closed()

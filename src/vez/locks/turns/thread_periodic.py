@@ -1,0 +1,42 @@
+# Generated from task_periodic.py by python -m tools.unasync: change that file, not this one.
+"""Functions that run once in each period, for threads: `Lock.every`."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+from vez.locks.turns.decorate import refuse_as_thread_body
+from vez.locks.turns.periods import Period, refuse_unless_exclusive
+
+if TYPE_CHECKING:
+    from vez.locks.turns.client import Lock
+    from vez.locks.turns.decorate import ThreadFunction
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class ThreadPeriodic:
+    """The decorator."""
+
+    def __init__(self, lock: Lock, period: str) -> None:
+        refuse_unless_exclusive(lock._request)
+        self._lock, self._period = lock, Period(period)
+
+    def __call__(self, function: ThreadFunction[P, R]) -> ThreadFunction[P, R | None]:
+        """The function, which is skipped if it was run in this period."""
+        refuse_as_thread_body(function)
+        lock, period = self._lock, self._period
+
+        @wraps(function)
+        def once(*args: P.args, **kwargs: P.kwargs) -> R | None:
+            number = period.current()  # before the wait, after which the next period may have begun
+            with lock as grant:
+                if period.is_done(lock._engine.memo(lock.name), number):
+                    return None
+                result = function(*args, **kwargs)
+                lock._engine.write_memo(lock.name, period.memo(number), grant.token)
+                return result
+
+        return once

@@ -1,0 +1,130 @@
+"""The recipe of a memo, against the model of the server: every order of two writers, with lost, dropped and late calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import pytest
+
+from vez.locks.models.recipes.store import Store
+from vez.locks.recipes.base import Answer, Call, Elapsed, Recipe, Unknown
+from vez.locks.recipes.etcd import memo
+from vez.locks.recipes.etcd.memo import Memo
+from vez.locks.recipes.etcd.operations import Compare, Put, Txn
+
+KEY = "vez/memos/lock/x"
+MEMOS = (Memo(5, "of the first holder"), Memo(7, "of the second holder"))
+Write = Callable[[str, str, Memo], Recipe[int | None]]
+
+
+class Choice(NamedTuple):
+    """What happens next: a call of a writer meets a fate, or a late request arrives."""
+
+    writer: int
+    fate: str
+
+
+class World:
+    """The server and the writers after some choices."""
+
+    def __init__(self, write: Write, choices: tuple[Choice, ...]) -> None:
+        self.store, self.late, self.ended = Store(exact=True), list[Any](), dict[int, int | None]()
+        self.writers = [write("lock", "x", one) for one in MEMOS]
+        self.waiting: dict[int, Call] = {}
+        for number in range(len(self.writers)):
+            self.send(number, None)
+        for choice in choices:
+            self.take(choice)
+
+    def take(self, choice: Choice) -> None:
+        if choice.fate == "arrives":
+            self.execute(self.late.pop(choice.writer))
+            return
+        request, reply = self.waiting.pop(choice.writer).request, Unknown()
+        if choice.fate == "late":
+            self.late.append(request)
+        elif choice.fate != "dropped":
+            answer = self.execute(request)
+            if choice.fate == "answered":
+                self.send(choice.writer, answer)
+                return
+        self.send(choice.writer, reply)
+
+    def execute(self, request: Any) -> Answer:
+        before = self.newest()
+        self.store, answer = self.store.execute(request)
+        assert isinstance(answer, Answer)
+        assert self.newest() >= before, "a stale holder has replaced what a later one wrote"
+        return answer
+
+    def newest(self) -> int:
+        """The token with which the memo was written."""
+        entry = self.store.get(KEY)
+        return 0 if entry is None else memo._memo(entry).token
+
+    def send(self, writer: int, reply: Any) -> None:
+        """Let a writer go on until its next call or its end."""
+        try:
+            step = self.writers[writer].send(reply)
+            while not isinstance(step, Call):
+                step = self.writers[writer].send(Elapsed())
+            self.waiting[writer] = step
+        except StopIteration as end:
+            self.ended[writer] = newer = end.value
+        else:
+            return
+        token = MEMOS[writer].token
+        assert self.newest() >= token if newer is None else self.newest() >= newer > token
+
+    def choices(self, faults: int) -> Iterator[Choice]:
+        for writer in sorted(self.waiting):
+            yield Choice(writer, "answered")
+            if faults:
+                for fate in ("lost", "dropped", "late"):
+                    yield Choice(writer, fate)
+        for number in range(len(self.late)):
+            yield Choice(number, "arrives")
+
+
+def explore(write: Write, faults: int) -> int:
+    """Follow every run. Returns their number."""
+    runs = 0
+    todo: list[tuple[tuple[Choice, ...], int]] = [((), faults)]
+    while todo:
+        taken, left = todo.pop()
+        world = World(write, taken)
+        following = list(world.choices(left))
+        runs += not following
+        assert following or sorted(world.ended) == [0, 1]
+        todo += [((*taken, one), left - (one.fate in ("lost", "dropped", "late"))) for one in following]
+    return runs
+
+
+@pytest.mark.parametrize(("faults", "runs"), [(0, 6), (1, 419), pytest.param(2, 29_085, marks=pytest.mark.long)])
+def test_a_later_holder_is_never_overwritten_and_every_success_is_true(faults: int, runs: int) -> None:
+    assert explore(memo.write, faults) == runs
+
+
+def test_a_write_without_a_condition_is_caught() -> None:
+    def naive(kind: str, name: str, value: Memo) -> Recipe[int | None]:
+        before = yield from memo.read(kind, name)
+        if before is not None and before.token > value.token:
+            return before.token
+        yield Call(Txn((), (Put(KEY, f'{{"token":{value.token},"text":""}}'),)))
+        return None
+
+    with pytest.raises(AssertionError, match="replaced"):
+        explore(naive, 0)
+
+
+def test_a_lost_reply_taken_for_a_success_is_caught() -> None:
+    def naive(kind: str, name: str, value: Memo) -> Recipe[int | None]:
+        before = yield from memo.read(kind, name)
+        if before is not None and before.token > value.token:
+            return before.token
+        yield Call(Txn((Compare(KEY, "mod", 0),), (Put(KEY, f'{{"token":{value.token},"text":""}}'),)))
+        return None
+
+    with pytest.raises(AssertionError):
+        explore(naive, 1)
