@@ -49,7 +49,8 @@ LONG = {
     "mark_ignored": ("-n", "2", "--faults", "clock,prune", "--seconds", "4"),
     "failed_sync_taken_for_success": ("--faults", "fsync", "--seconds", "4"),
     "unrecorded_break": ("--faults", "disk,break", "--seconds", "6"),
-    "no_descriptor_for_good": ("--faults", "descriptors", "--seconds", "4"),
+    # A worker opens few names, and notices only if one of them meets the limit: hence many workers.
+    "no_descriptor_for_good": ("-n", "16", "--faults", "descriptors", "--seconds", "5", "--entries", "10000"),
 }
 """Rare mistakes need many turns; mistakes that only a death shows need many deaths."""
 
