@@ -95,6 +95,9 @@ def _print(found: Validation, path: Path, processes: int) -> None:
     for process, explanations in found.open.items():
         out.print(f"the events of process {process} have {counted(len(explanations), 'explanation')}:")
         _print_list(out, ["; ".join(guesses) or "as recorded" for guesses in explanations])
+    for me, fields in found.initial.items():
+        words = ", ".join(f"{name} = {value!r}" for name, value in fields.items())
+        out.print(f"[yellow]taken from the header:[/] process {me} starts with {escape(words)}", style="default")
     for text in found.unseen:
         out.print(f"[yellow]not in the trace:[/] {escape(text)}", style="default")
 

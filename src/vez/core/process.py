@@ -29,6 +29,7 @@ from vez.core.declarations import check_declarations, checked_bound, deferred
 from vez.core.drawn_view import View
 from vez.core.handlers import Handlers, check_handlers
 from vez.core.io import Io
+from vez.core.message import plain_values
 from vez.core.topology import Complete, Topology
 from vez.errors import BadHandler
 
@@ -184,6 +185,14 @@ class Election(Process):
     def on_elect(self, io: Io) -> None:
         """The application asks for an election."""
         raise BadHandler(f"{type(self).__name__} has no on_elect", hint="an Election defines on_elect")
+
+
+def initial_fields(process: Process) -> dict[str, Any]:
+    """The fields of a process that has not started yet, where they differ from those of its class, as plain values."""
+    fields = {name: getattr(process, name) for name in process.__struct_fields__}
+    parameters = {name: fields.pop(name) for name in marked(type(process), PARAMETER)}
+    usual = type(process)(**parameters)
+    return plain_values({name: value for name, value in fields.items() if value != getattr(usual, name)})
 
 
 def name_of(cls: type[Process]) -> str:

@@ -297,6 +297,10 @@ class Header(msgspec.Struct, frozen=True, omit_defaults=True):
     events of different hosts is known only where one happened before the other. Empty if there was one clock."""
     unseen: tuple[Unseen, ...] = ()
     """The kinds of events that were not recorded, although they may have happened."""
+    initial: dict[str, dict[str, Any]] = {}
+    """The fields with which processes started, where they differ from those of their class; by identifier, as text."""
+    cut: tuple[int, ...] = ()
+    """The processes whose recording ends without a reason: they were killed, or their journal was cut."""
     names: tuple[str, ...] = ()
     """The names of `ids` in pictures; empty to show the identifiers."""
     title: str = ""

@@ -27,7 +27,6 @@ from vez.core.trace import (
     Paused,
     Resumed,
     Sent,
-    Started,
     Trace,
     Wanted,
 )
@@ -74,12 +73,11 @@ SAMPLES: dict[str, Scenario] = {
 CONCURRENT = "two events of different processes or channels, neither of which caused the other"
 ARRIVAL = "two messages of different senders, and no channel promises which arrives first"
 TIME = "a time that nothing fixes: no handler did anything visible then"
-INITIAL = "an initial value on which nothing in the run depends"
 FLYING = "a delivery with no visible effect, of a message that can still be on its way when the run ends"
 COPY = "a second delivery with no visible effect, where channels may duplicate"
 SILENT = "a crash of a process that does nothing more, and that only the failure detector noticed"
 CHANNEL = "a cut or healed channel that carried nothing afterwards"
-REASONS = (CONCURRENT, ARRIVAL, TIME, INITIAL, FLYING, COPY, SILENT, CHANNEL)
+REASONS = (CONCURRENT, ARRIVAL, TIME, FLYING, COPY, SILENT, CHANNEL)
 
 FREE = (Wanted, Asked, Left, Delivered, Crashed, Paused, Resumed, Cut, Healed, Lost)
 """Events whose time the world decides."""
@@ -101,8 +99,6 @@ def reason(trace: Trace, mutation: Mutation) -> str | None:
                 return None if caused else CONCURRENT
             both = isinstance(event, Delivered) and isinstance(following, Delivered)
             return ARRIVAL if both and event.sender != following.sender else None  # type: ignore[union-attr]
-        case "change", Started() if mutation.field == "fields":
-            return INITIAL if same_run_from(trace, mutation) else None
         case "change", _ if mutation.field == "at" and isinstance(event, FREE) and mute:
             return TIME
         case "drop", Delivered() if mute and header.end == "time":
@@ -123,17 +119,6 @@ def channel(trace: Trace, event: AnyEvent) -> tuple[int, int] | None:
     if isinstance(event, Delivered | Lost):
         event = trace.messages()[event.message]
     return (event.process, event.to) if isinstance(event, Sent | Cut | Healed) else None
-
-
-def same_run_from(trace: Trace, mutation: Mutation) -> bool:
-    """True if the simulator, started with the changed value, does the same."""
-    before, after = trace.events[mutation.index], mutation.trace.events[mutation.index]
-    assert isinstance(before, Started)
-    assert isinstance(after, Started)
-    values = {name: value for name, value in after.fields.items() if value != before.fields[name]}
-    name = trace.header.algorithm
-    again = simulate(SAMPLES[name].but(initial={str(after.process): values}), find(name))
-    return trace_of(again).events == mutation.trace.events
 
 
 def judged(name: str) -> Counter[str]:

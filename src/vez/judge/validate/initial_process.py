@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import typing
+from collections.abc import Collection
 from functools import cache
 from typing import Any
 
@@ -24,31 +25,41 @@ class CannotStart(Exception):
         self.found = found
 
 
-def initial(algorithm: Any, event: Started, given: dict[str, Any], *, lenient: bool) -> Process:
-    """The process that started, with the values of the event.
+def initial(algorithm: Any, event: Started, given: dict[str, Any], own: dict[str, Any], *, lenient: bool) -> Process:
+    """The process that started, with the parameters of the event. Its other fields follow from these, and from `own`,
+    the initial fields that the header gives this process.
 
-    `given` holds the parameters for a trace that records none. If `lenient`, fields that the algorithm does not have
-    are ignored, and fields that the event does not name get their defaults.
+    `given` holds the parameters for a trace that records none. If `lenient`, the trace does not say how the processes
+    started, or is of another algorithm: what the algorithm does not have is ignored, and fields are not compared.
     """
-    values: dict[str, Any] = dict(given)
-    parameters = frozenset(marked(algorithm, PARAMETER))
-    defaults = _defaults(algorithm)
-    for what, found in (("parameter", event.parameters), ("field", event.fields)):
-        known = [name for name in defaults if (name in parameters) == (what == "parameter")]
-        if not lenient and set(found) != set(known):
-            extra, missing = sorted(set(found) - set(known)), sorted(set(known) - set(found))
-            name = (missing or extra)[0]
-            raise CannotStart(
-                f"it starts with {what} {name}" if missing else f"a start: {algorithm.__name__} has no {what} {name}",
-                f"no {what} {name}" if missing else f"{name} = {found[name]!r}",
-            )
-        for name, value in found.items():
-            if name in known and encoded(value) != defaults[name]:
-                values[name] = _converted(algorithm, what, name, value)
+    values, parameters, defaults = dict(given), frozenset(marked(algorithm, PARAMETER)), _defaults(algorithm)
+    if not lenient:
+        _check_names(algorithm, "parameter", event.parameters, parameters)
+        _check_names(algorithm, "field", event.fields, defaults.keys() - parameters)
+    for name, value in event.parameters.items():
+        if name in parameters and encoded(value) != defaults[name]:
+            values[name] = _converted(algorithm, "parameter", name, value)
+    for name, value in own.items():
+        if name in defaults.keys() - parameters:
+            values[name] = _converted(algorithm, "field", name, value)
     try:
-        return algorithm(**values)  # type: ignore[no-any-return]
+        body: Process = algorithm(**values)
     except (TypeError, ValueError, VezError) as error:
         raise CannotStart("values with which it can start", str(error)) from error
+    if not lenient:
+        for name, value in plain_values({name: getattr(body, name) for name in event.fields}).items():
+            if encoded(value) != encoded(event.fields[name]):
+                raise CannotStart(f"it starts with {name} = {value!r}", f"{name} = {event.fields[name]!r}")
+    return body
+
+
+def _check_names(algorithm: type[Process], what: str, found: Collection[str], known: Collection[str]) -> None:
+    """Raise `CannotStart` if the event does not name the parameters, or the other fields, of the algorithm."""
+    extra, missing = sorted(set(found) - set(known)), sorted(set(known) - set(found))
+    if missing:
+        raise CannotStart(f"it starts with {what} {missing[0]}", f"no {what} {missing[0]}")
+    if extra:
+        raise CannotStart(f"a start: {algorithm.__name__} has no {what} {extra[0]}", f"{what} {extra[0]}")
 
 
 def converted_parameters(algorithm: type[Process], given: dict[str, Any]) -> dict[str, Any]:

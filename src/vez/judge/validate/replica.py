@@ -130,7 +130,8 @@ class Replica:
         context = self._context
         hidden = "started" in context.unseen
         try:
-            body = initial(context.algorithm, event, self._parameters, lenient=hidden or context.foreign)
+            own = context.trace.header.initial.get(str(self.me), {})
+            body = initial(context.algorithm, event, self._parameters, own, lenient=hidden or context.foreign)
         except CannotStart as error:
             raise Impossible(self.me, None, Failure(index=index, expected=error.expected, found=error.found)) from error
         self._first = body

@@ -22,7 +22,7 @@ from vez.judge.validate.context import Context, Failure, Impossible, TooManyExpl
 from vez.judge.validate.initial_process import converted_parameters
 from vez.judge.validate.replica import MAX_CANDIDATES, Replica
 from vez.judge.validate.steps import Step, split
-from vez.judge.validate.world import DOWN, PAUSED, World
+from vez.judge.validate.world import UP, World
 from vez.judge.words import Sentence
 from vez.judge.words.events import event_words, step_words
 from vez.judge.words.sentence import ms
@@ -72,6 +72,8 @@ class Validation(msgspec.Struct, frozen=True, kw_only=True):
     open: dict[int, tuple[tuple[str, ...], ...]] = {}
     """Processes whose events have several explanations, with the assumptions of each."""
     broken_assumptions: dict[str, Sentence] = {}
+    initial: dict[str, dict[str, Any]] = {}
+    """Fields with which processes started because the header says so, not because of their class."""
     unseen: tuple[str, ...] = ()
     """Kinds of events that the trace does not record, and the consequence for the validation, as sentences."""
 
@@ -121,6 +123,7 @@ def validate(
         undecided=undecided,
         open={} if finding else validator.open_explanations(),
         broken_assumptions={str(name): text for name, text in broken.items()},
+        initial=trace.header.initial,
         unseen=tuple(unseen_words(trace)),
     )
 
@@ -171,7 +174,7 @@ class _Validator:
             found = f"the end of the run ({header.end})"
             raise Impossible(None, None, Failure(index=count, expected=wrong, found=found))
         for process, replica in self._replicas.items():
-            if self._world.lives[process].state not in (DOWN, PAUSED):
+            if self._world.lives[process].state == UP:
                 replica.end(header.ended_at, quiet=header.end == "quiet")
 
     def _check_parameters(self) -> None:
@@ -254,6 +257,9 @@ def unseen_words(trace: Trace) -> Iterable[str]:
         "stored": "what was stored: durable fields are taken from the handlers",
     }
     yield from (words[kind] for kind in trace.header.unseen)
+    for process in trace.header.cut:
+        at = max((event.at for event in trace.events if event.process == process), default=0)
+        yield f"what process {process} did after {ms(at)} ms: it was killed, or its journal was cut"
     promises = trace.header.promises
     lacking = [name for name in ("fifo", "lossless", "once") if not getattr(promises, name)]
     if len(lacking) == 3 and promises.timers == "any":

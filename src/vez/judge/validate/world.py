@@ -21,6 +21,7 @@ from vez.core.trace import (
     Healed,
     Left,
     Lost,
+    Noted,
     Paused,
     Recovered,
     Resumed,
@@ -153,6 +154,8 @@ class World:
         header = self._context.trace.header
         if header.ended_at and self._context.events and self._context.events[-1].at > header.ended_at:
             return f"nothing after {header.ended_at} µs, when the run ended by its header"
+        if header.end == "raised" and not isinstance(self._context.events[-1], Noted):
+            return "a note of the exception that ended the run"
         for process, life in self.lives.items():
             if life.state == NEW and self._context.promises.whole_steps:
                 return f"process {process} starts"

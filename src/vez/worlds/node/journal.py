@@ -14,14 +14,15 @@ import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from vez.core.trace import AnyEvent, Delivered, Event
 from vez.errors import CannotWrite
 
-FORMAT = 2
-"""The format of journals. Format 1 did not record that the node stopped in order."""
+FORMAT = 3
+"""The format of journals. Format 1 did not record that the node stopped in order; format 2 did not count the events."""
 
 
 class Received(Delivered, tag="delivered"):
@@ -34,6 +35,8 @@ class Ended(Event):
     """The node stopped in order, or because a handler raised an exception, which the previous event notes."""
 
     raised: bool = False
+    events: int | None = None
+    """The number of events before this one; None in format 2."""
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,6 +56,8 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
     """The name of the clock. The times of two journals with the same clock can be compared."""
     altered: tuple[str, ...] = ()
     """The promises that the conditions of the run change (see `Conditions.alters`)."""
+    initial: dict[str, Any] = {}
+    """The fields with which the node starts, where they differ from those of its class."""
 
 
 _encoder = msgspec.json.Encoder(order="deterministic")
@@ -82,6 +87,7 @@ class Journal:
 
     def __init__(self, path: Path, head: Head) -> None:
         self._path = path
+        self._events = 0
         try:
             self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
         except OSError as error:
@@ -91,6 +97,11 @@ class Journal:
     def write(self, events: Sequence[AnyEvent | Event]) -> None:
         """Write events with one call of the system."""
         self._write(_encoder.encode_lines(events))
+        self._events += len(events)
+
+    def end(self, at: int, node: int, *, raised: bool) -> None:
+        """Write the last line, which says how many events there are."""
+        self.write([Ended(at, node, raised, self._events)])
 
     def close(self) -> None:
         """Close the file."""

@@ -12,7 +12,7 @@ from typing import Any
 from vez.core import trace as events
 from vez.core.assumptions import Assumption
 from vez.core.message import Message, plain_values
-from vez.core.process import DURABLE, PARAMETER, marked
+from vez.core.process import DURABLE, PARAMETER, initial_fields, marked
 from vez.core.trace import AnyEvent
 from vez.errors import Misuse, ProtocolBug, ReliableNotKept, VezError
 from vez.worlds.node.application import Application
@@ -23,7 +23,7 @@ from vez.worlds.node.detection import GRACE_MS, Detection
 from vez.worlds.node.durable import Durable, Forgetful
 from vez.worlds.node.frames import LONGEST_DELAY_US, Codec
 from vez.worlds.node.identity import make_identity
-from vez.worlds.node.journal import FORMAT, Ended, Head, Journal, clock_name, now_us
+from vez.worlds.node.journal import FORMAT, Head, Journal, clock_name, now_us
 from vez.worlds.node.link import Letter
 from vez.worlds.node.log import Log
 from vez.worlds.node.plan import Plan as Plan
@@ -122,7 +122,7 @@ class Node(Outside):
             self._resource.close()
         if self._journal is not None:
             if self._error is None or isinstance(self._error, ProtocolBug):
-                self._journal.write([Ended(now_us(), self._me, raised=self._error is not None)])
+                self._journal.end(now_us(), self._me, raised=self._error is not None)
             self._journal.close()
 
     # Commands.
@@ -289,6 +289,7 @@ class Node(Outside):
             time_scale=plan.time_scale,
             clock=clock_name(),
             altered=() if plan.conditions is None else plan.conditions.alters,
+            initial=initial_fields(plan.fresh()),
         )
         return Journal(plan.journal / f"{self._me}-{self._incarnation}.jsonl", head)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vez.core import overrides
 from vez.core import trace as events
-from vez.core.process import Process, bypass_bound
+from vez.core.process import Process, bypass_bound, initial_fields
 from vez.core.trace import End, Header, Promises
 from vez.worlds.sim.delays import us
 from vez.worlds.sim.setup import Setup
@@ -37,6 +37,7 @@ def make_header(setup: Setup, process: Process, end: End, ended_at: int) -> Head
         patience_us=100 * setup.message_us if patience is None else us(patience),
         loop_us=None if scenario.loop_ms is None else (us(scenario.loop_ms[0]), us(scenario.loop_ms[1])),
         promises=_promises(setup, end),
+        initial={str(me): initial_fields(setup.process(me)) for me in setup.values if me is not None},
         names=tuple(scenario.names.get(str(process), "") for process in topology.ids) if scenario.names else (),
         title=scenario.title,
     )

@@ -39,7 +39,7 @@ def assemble(
 ) -> Trace:
     """The trace of a run. `kept` has the facts of the run file; without them the run ended with its last event."""
     clocks, scale = clocks_of(lives), lives[0].head.time_scale
-    found, start, raised = merge(on_one_clock(lives), () if kept is None else kept.faults)
+    found, start, cut, raised = merge(on_one_clock(lives), () if kept is None else kept.faults)
     end = "raised" if raised else end if kept is None else kept.end
     ended = found[-1].at if kept is None or raised else max(kept.ended_us - start, found[-1].at)
     header = make_header(setup, setup.process(setup.ids[0]), end, ended)
@@ -57,6 +57,8 @@ def assemble(
         loop_us=None,
         stay_bound_us=_scaled(header.stay_bound_us, scale),
         delay_bound_us=_scaled(header.delay_bound_us, scale),
+        initial={str(life.head.node): life.head.initial for life in lives if life.head.initial},
+        cut=cut,
         hosts=tuple(place[process] for process in setup.ids) if len(clocks) > 1 else (),
         promises=Promises(
             fifo="order" not in altered,

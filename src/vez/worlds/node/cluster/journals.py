@@ -64,5 +64,10 @@ def read_life(path: Path) -> Life | None:
     ended = events.pop() if events and isinstance(events[-1], Ended) else None
     if any(isinstance(event, Ended) for event in events):
         raise BadData(f"{path} goes on after its end")
+    if ended is not None and ended.events not in (None, len(events)):
+        raise BadData(
+            f"{path} holds {len(events)} of the {ended.events} events that its last line names",
+            hint="the file is damaged or not complete",
+        )
     raised = ended is not None and ended.raised
     return Life(head, events, head.vez_journal > 1 and ended is None, raised) if events else None

@@ -30,6 +30,8 @@ class Merged(NamedTuple):
 
     events: list[AnyEvent]
     start_us: int
+    cut: tuple[int, ...] = ()
+    """The processes whose last journal ends without a reason: no crash is known, and they did not stop in order."""
     has_raised: bool = False
     """True if the run ended with an exception in a handler. The last event notes it."""
 
@@ -39,7 +41,7 @@ def merge(lives: Sequence[Life], faults: Iterable[AnyEvent] = ()) -> Merged:
     _check_one_run(lives)
     numbers = _numbers(lives)
     delivered = {source for life in lives for event in life.events if (source := _source(life, event)) is not None}
-    lanes = _lanes(lives, list(faults), numbers, delivered)
+    lanes, cut = _lanes(lives, list(faults), numbers, delivered)
     start = min(lane[0].at for lane in lanes.values())
     events, notes = _ordered(lanes, start), _notes_of_failures(lives)
     for place, event in enumerate(events):
@@ -47,7 +49,7 @@ def merge(lives: Sequence[Life], faults: Iterable[AnyEvent] = ()) -> Merged:
             notes[event.process] -= 1
             if not notes[event.process]:
                 return Merged(events[: place + 1], start, has_raised=True)
-    return Merged(events, start)
+    return Merged(events, start, cut)
 
 
 def _notes_of_failures(lives: Sequence[Life]) -> dict[int, int]:
@@ -99,9 +101,10 @@ def _source(life: Life, event: AnyEvent) -> Source | None:
 
 def _lanes(
     lives: Sequence[Life], faults: list[AnyEvent], numbers: dict[Source, int], delivered: set[Source]
-) -> dict[int, list[AnyEvent]]:
-    """The events of each process in their order."""
+) -> tuple[dict[int, list[AnyEvent]], tuple[int, ...]]:
+    """The events of each process in their order, and the processes whose last journal ends without a reason."""
     lanes: dict[int, list[AnyEvent]] = {process: [] for process in lives[0].head.ids}
+    cut: list[int] = []
     for process, lane in lanes.items():
         own = [life for life in lives if life.head.node == process]
         crashes = sorted(event.at for event in faults if isinstance(event, Crashed) and event.process == process)
@@ -111,6 +114,8 @@ def _lanes(
             lane += _again(own[0], renumbered) if place else renumbered
             last, until = life.events[-1].at, following.events[0].at if following else None
             at = next((at for at in crashes if life.events[0].at <= at and (until is None or at <= until)), None)
+            if at is None and following is None and life.is_killed:
+                cut.append(process)
             if at is not None or following is not None or life.is_killed:
                 at = last if at is None else max(at, last)  # a killed process may still write for a moment
                 lane.append(Crashed(at, process))
@@ -121,7 +126,7 @@ def _lanes(
         _insert(lane, others)
         _check_begin(process, lane)
     _add_lost_to_the_dead(lanes)
-    return lanes
+    return lanes, tuple(cut)
 
 
 def _renumbered(life: Life, numbers: dict[Source, int], delivered: set[Source]) -> Iterable[AnyEvent]:
