@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import random
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -19,6 +21,7 @@ from vez.locks.engines import handles
 from vez.locks.engines.base import Request
 from vez.locks.engines.file.layout import TAKEN_AT
 from vez.testing import eventually
+from vez.testing.actors import PATIENCE
 
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 
@@ -99,11 +102,13 @@ def is_open(descriptor: int) -> bool:
     return False
 
 
+@pytest.mark.parametrize("later", [[], [0], [1], [2], [3], [4], [5]], ids=str)
 @pytest.mark.parametrize("ticket", [False, True], ids=["descriptor", "ticket"])
 def test_an_interrupted_finaliser_is_completed(
-    client: vez.Client, home: Path, monkeypatch: pytest.MonkeyPatch, ticket: bool
+    client: vez.Client, home: Path, monkeypatch: pytest.MonkeyPatch, ticket: bool, later: list[int]
 ) -> None:
-    """At each of its points but its very beginning, where no code of ours runs yet."""
+    """At each of its points but its very beginning, where no code of ours runs yet; also if a second interrupt strikes
+    while the first one is handled."""
     monkeypatch.setattr(sys, "unraisablehook", lambda unraisable: None)
     engine = client.engine.core  # type: ignore[attr-defined]
     for point in range(1000):
@@ -113,7 +118,7 @@ def test_an_interrupted_finaliser_is_completed(
         else:
             dropped.append(handles.open_handle(home, os.O_RDONLY))
         number = int(dropped[0].handle if ticket else dropped[0])
-        strikes = StrikesFinaliser([point, 1_000_000])
+        strikes = StrikesFinaliser([point, *later, 1_000_000])
         sys.setprofile(strikes)
         dropped.clear()
         sys.setprofile(None)
@@ -121,9 +126,73 @@ def test_an_interrupted_finaliser_is_completed(
             eventually(lambda: not client.inspect("x").holders and engine.file("lock", "x").map[TAKEN_AT] == 0)
         else:
             eventually(lambda number=number: not is_open(number))  # type: ignore[misc]
-        if len(strikes.gaps) == 2:
+        if len(strikes.gaps) == len(later) + 2:
             break
     assert point > (8 if ticket else 2)
+
+
+STRUCK = """
+import os, signal, sys, time
+import vez
+
+def turn():
+    try:
+        with client.lock("x", timeout=float(sys.argv[2]) or None):
+            pass
+    except vez.LockTimeout:
+        pass
+
+def strike(number, frame):
+    while frame is not None:  # only inside a turn: elsewhere this program could not go on
+        if frame.f_code is turn.__code__:
+            raise KeyboardInterrupt
+        frame = frame.f_back
+
+client = vez.connect(sys.argv[1])
+turn()
+signal.signal(signal.SIGINT, strike)
+print("go", flush=True)
+struck, end = 0, time.monotonic() + 1.5
+while time.monotonic() < end:
+    try:
+        turn()
+    except KeyboardInterrupt:
+        struck += 1
+    except vez.AlreadyHeld:  # what the last interrupt has cut short is completed by a thread
+        pass
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+print(struck, len(os.listdir("/proc/self/fd")), flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.serial
+@pytest.mark.parametrize("timeout", ["0", "0.0005"])
+def test_a_process_that_was_interrupted_all_the_time_keeps_nothing(
+    home: Path, client: vez.Client, timeout: str
+) -> None:
+    """Real signals, some microseconds apart, and another process that takes turns with it. What an interrupt leaves is
+    freed while the process lives on."""
+    command = [sys.executable, "-c", STRUCK, client.url, timeout]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout is not None
+        try:
+            assert process.stdout.readline() == "go\n"
+            with ThreadPoolExecutor(1) as pool:
+                told = pool.submit(process.stdout.readline)
+                chance = random.Random(timeout)
+                while not told.done():
+                    process.send_signal(signal.SIGINT)
+                    if chance.random() < 0.05:
+                        with client.lock("x", timeout=PATIENCE):
+                            pass
+                struck, descriptors = map(int, told.result().split())
+            with client.lock("x", timeout=PATIENCE):
+                assert process.poll() is None
+            assert struck > 20
+            assert descriptors < 100
+        finally:
+            process.kill()
 
 
 def test_interrupts_leave_no_descriptors_open(home: Path) -> None:

@@ -60,7 +60,7 @@ class Handle(int):
         except Exception:  # noqa: S110  at the interpreter's end the kernel does it
             pass
         except BaseException:  # an interrupt, and a finaliser is not called again
-            start_new_thread(quietly, (partial(_close, self),))
+            start_new_thread(_close_quietly, (self,))  # with no call before it, where a second interrupt could strike
             raise
 
 
@@ -70,6 +70,11 @@ def _close(handle: Handle) -> None:
             _open.discard(handle)
             handle.closed = True  # with no call before the next one: either both happen, or neither
             os.close(handle)
+
+
+def _close_quietly(handle: Handle) -> None:
+    with contextlib.suppress(Exception):
+        _close(handle)
 
 
 def _recorded(made: Handle) -> Handle:
