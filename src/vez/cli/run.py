@@ -15,7 +15,7 @@ from vez.cli.parameters.engine_url import engine_url
 from vez.cli.printing.waiting import Teller
 from vez.errors import EngineUnavailable, LockTimeout, OwnershipLost
 from vez.locks.engines.base import Kind
-from vez.locks.engines.wording import how_to_look
+from vez.locks.engines.wording import how_to_look, no_memos
 from vez.locks.supervise.child import Child, refuse_elsewhere
 from vez.locks.supervise.kept_command import TARDY
 from vez.locks.supervise.nested import refuse_outer, with_mine
@@ -84,7 +84,7 @@ def hold_and_run(
                     return child.run(grant, with_mine(client.url, kind, name, grant.token))
 
                 if once is not None:
-                    once.engine = client.engine
+                    once.use(client.engine)
                 look = how_to_look(name, kind, client.url)
                 return _run(lambda: made(client), run_with, teller, look, again=leader, at_least=at_least, once=once)
         except LockTimeout as error:
@@ -111,6 +111,7 @@ def _run(
                 return 0
             teller.granted(grant.token)
             code = run_with(grant)
+            stayed = code is not None and at_least > 0 and not grant.lost
             if code == 0 and once is not None:
                 once.done(grant)
             if code is not None:
@@ -120,7 +121,7 @@ def _run(
             with suppress(OwnershipLost):  # told below
                 grant.release()
         if code is not None:
-            if grant.lost:
+            if grant.lost and not stayed:  # a loss while it only stays concerns nobody
                 raise _lost(grant, "before the command ended", look)
             return code
         teller.lost(grant.token)
@@ -131,22 +132,28 @@ def _run(
 class Once:
     """Once in each period: a command that has ended with 0 is not run again before the next one."""
 
-    engine: Engine
-
     def __init__(self, every: str) -> None:
         from vez.locks.turns.periods import Period  # here: most runs need none
 
         self.period = Period(every)
+        self._memo: str | None = None
         self._number = self.period.current()  # before the wait, after which the next period may have begun
+
+    def use(self, engine: Engine) -> None:
+        """Ask this engine; `Misuse` if it keeps no memos."""
+        if not engine.traits.memos:
+            raise no_memos(engine.url)
+        self.engine = engine
 
     def is_done(self, name: str) -> bool:
         """True if the command was run in this period."""
-        return self.period.is_done(self.engine.memo(name), self._number)
+        self._memo = self.engine.memo(name)
+        return self.period.is_done(self._memo, self._number)
 
     def done(self, grant: Grant) -> None:
         """Note that the command was run in this period."""
         try:
-            self.engine.write_memo(grant.name, self.period.memo(self._number), grant.token)
+            self.engine.write_memo(grant.name, self.period.memo(self._number, self._memo), grant.token)
         except EngineUnavailable as error:
             what = f"the command has ended, and {grant.name!r} could not be noted as done: {error.message}"
             raise EngineUnavailable(what, hint="it may be run again in this period") from error

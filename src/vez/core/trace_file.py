@@ -151,7 +151,8 @@ def _check(trace: Trace, where: str) -> None:
         raise BadData(f"{where}, line 1: a run has at least one process", hint=_HINT)
     if trace.header.hosts and len(trace.header.hosts) != len(trace.header.ids):
         raise BadData(f"{where}, line 1: expected a host for each of {len(trace.header.ids)} processes", hint=_HINT)
-    if not {*trace.header.initial, *map(str, trace.header.cut)} <= set(map(str, known)):
+    named = {*trace.header.initial, *map(str, trace.header.cut)}
+    if not named <= set(map(str, known)) or not all(trace.header.initial.values()):
         raise BadData(f"{where}, line 1: initial fields, or a cut, of a process that is not there", hint=_HINT)
     if trace.header.loop_us is not None and not 0 <= trace.header.loop_us[0] < trace.header.loop_us[1]:
         raise BadData(f"{where}, line 1: a loop has a start and a later end", hint=_HINT)

@@ -92,6 +92,7 @@ def test_initial_fields_of_a_scenario_are_in_the_header_and_named() -> None:
     [
         ({}, "clock = 0"),
         ({"1": {"clock": 41}, "2": {"clock": 33}}, "clock = 41"),
+        ({"1": {"clock": 40, "zzz": 1}, "2": {"clock": 33}}, "initial fields are of RicartAgrawala"),
         ({"1": {"clock": "x"}, "2": {"clock": 33}}, "field clock"),
     ],
 )
@@ -109,6 +110,7 @@ def test_initial_fields_of_nobody_are_refused_by_the_reader() -> None:
     for header in (
         msgspec.structs.replace(trace.header, initial={"9": {"clock": 1}}),
         msgspec.structs.replace(trace.header, cut=(9,)),
+        msgspec.structs.replace(trace.header, initial={"1": {}}),
     ):
         with pytest.raises(BadData, match="a process that is not there"):
             decode(Trace(header, trace.events).to_bytes(), "run")

@@ -74,6 +74,16 @@ def test_a_short_command_keeps_the_lock_for_the_shortest_stay(
     assert finish(start("run", "x", "--no-wait", "--", "true"))[0] == 0
 
 
+def test_a_forced_release_of_the_rest_of_the_stay_does_not_concern_the_command(
+    start: Start, client: vez.Client
+) -> None:
+    first = start("run", "x", "--at-least", "3", "--json", "--", "sh", "-c", "exit 3")
+    assert first.stderr is not None
+    assert any('"staying"' in line for line in first.stderr)
+    assert client.break_lock("x", "a test") is not None
+    assert first.wait(90) == 3
+
+
 def test_a_command_that_takes_longer_than_the_shortest_stay_is_not_held_up(start: Start) -> None:
     code, out, err = finish(start("run", "x", "--at-least", "0.01", "--json", "--", "sh", "-c", "sleep 0.1; exit 3"))
     assert (code, out) == (3, "")

@@ -7,6 +7,7 @@ import json
 import os
 import pty
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -32,6 +33,20 @@ LEAVES = "setsid sh -c '{left} echo $$ $PPID; exec sleep 1000' & "
 def numbers(process: subprocess.Popen[str]) -> list[int]:
     assert process.stdout is not None
     return [int(word) for word in process.stdout.readline().split()]
+
+
+def test_the_last_word_of_a_keeper_is_heard_although_it_left_a_signal_unread() -> None:
+    """The socket first says that the connection was reset: a success was reported as the death of the keeper."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    kept = kept_command.Kept.__new__(kept_command.Kept)
+    kept.ended, kept.failure, kept._control = None, None, ours
+    ours.setblocking(False)
+    kept.signal(signal.SIGWINCH)
+    theirs.send(b"ended 0")
+    theirs.close()
+    kept.hear()
+    ours.close()
+    assert str((kept.ended, kept.failure)) == "(0, None)"
 
 
 def keeper_of(command: int) -> int:

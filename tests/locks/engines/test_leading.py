@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -189,6 +190,110 @@ def test_closing_the_client_ends_it(client: vez.Client) -> None:
     client.close()
     assert waiting.stop(PATIENCE)
     assert lead.stop(PATIENCE)
+
+
+def test_nothing_is_done_after_the_client_was_closed(tmp_path: Path) -> None:
+    """Two led at once: a release is no loss, and only a loss ended the steps."""
+    with vez.connect(f"file://{tmp_path}/turns") as other:
+        with vez.connect(other.url) as made:
+            steps: list[object] = []
+            lead = made.election("closed").lead(steps.append, every=0.001)
+            waits = made.election("closed").lead(steps.append, every=0.001)
+            eventually(lambda: bool(steps), "a leader")
+        assert lead.term is None
+        eventually(lambda: not (lead._thread.is_alive() or waits._thread.is_alive()), "the end of both threads")
+        done = len(steps)
+        with other.election("closed", timeout=PATIENCE):
+            assert len(steps) == done
+
+
+def test_a_step_may_resign(client: vez.Client) -> None:
+    terms: list[int | None] = []
+
+    def step(leadership: vez.Leadership) -> None:
+        terms.append(leadership.term)
+        leadership.resign()
+
+    with client.election("resigns").lead(step, every=3600):
+        eventually(lambda: len(set(terms)) > 2, "three terms")
+
+
+def test_a_step_that_ends_its_thread_is_a_failure(
+    client: vez.Client, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(thread_leading, "AGAIN", 0.01)
+    terms: list[int | None] = []
+
+    def step(leadership: vez.Leadership) -> None:
+        terms.append(leadership.term)
+        sys.exit(3)
+
+    with client.election("exits").lead(step, every=0):
+        eventually(lambda: len(terms) > 1, "two steps")
+    assert "SystemExit: 3" in caplog.text
+
+
+def test_a_task_that_suppresses_its_end_is_ended_after_the_step() -> None:
+    steps: list[str] = []
+
+    async def step(leadership: vez.aio.Leadership) -> None:
+        try:
+            steps.append("begins")
+            await asyncio.sleep(3600)
+        except asyncio.CancelledError:
+            steps.append("suppressed")
+
+    async def main() -> None:
+        async with vez.aio.connect(f"memory:leading-{next(_spaces)}") as client:
+            async with client.election("x").lead(step, every=0):
+                while not steps:
+                    await asyncio.sleep(0.001)
+            assert steps == ["begins", "suppressed"]
+            client.election("x").lead(step, every=0)  # nobody stops it: the end of the loop does
+            while len(steps) < 3:
+                await asyncio.sleep(0.001)
+
+    asyncio.run(asyncio.wait_for(main(), PATIENCE))
+    assert steps[2:] == ["begins", "suppressed"]
+
+
+def test_a_step_whose_own_task_was_cancelled_has_failed(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vez.locks.turns.task_leading.AGAIN", 0.001)
+    terms: list[int | None] = []
+
+    async def step(leadership: vez.aio.Leadership) -> None:
+        terms.append(leadership.term)
+        part = asyncio.create_task(asyncio.sleep(3600))
+        await asyncio.sleep(0)
+        part.cancel()
+        await part
+
+    async def main() -> None:
+        url = f"memory:leading-{next(_spaces)}"
+        async with vez.aio.connect(url) as client, client.election("x").lead(step, every=0):
+            while len(terms) < 3:
+                await asyncio.sleep(0.001)
+
+    asyncio.run(asyncio.wait_for(main(), PATIENCE))
+    assert "a step of the leader failed" in caplog.text
+
+
+def test_closing_the_client_ends_the_candidacy_of_a_task() -> None:
+    async def main() -> None:
+        done = asyncio.Event()
+
+        async def step(leadership: vez.aio.Leadership) -> None:
+            done.set()
+
+        async with vez.aio.connect(f"memory:leading-{next(_spaces)}") as client:
+            lead = client.election("x").lead(step, every=3600)
+            await done.wait()
+        await asyncio.wait_for(asyncio.shield(lead._task), PATIENCE)
+        assert lead.term is None
+
+    asyncio.run(main())
 
 
 async def step(leadership: vez.aio.Leadership) -> None:

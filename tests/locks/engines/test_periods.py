@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -155,6 +156,32 @@ def test_a_new_period_is_done_again(client: vez.Client, monkeypatch: pytest.Monk
     assert len(done) == 3
 
 
+def test_jobs_of_different_periods_may_share_a_lock(client: vez.Client) -> None:
+    done: list[str] = []
+    lock = client.lock("shared")
+    jobs = [lock.every(period)(partial(done.append, period)) for period in ("1w", "1d", "12h", "366d")]
+    for _ in range(3):
+        for job in jobs:
+            job()
+    assert done == ["1w", "1d", "12h", "366d"]
+
+
+def test_work_during_which_the_lock_was_lost_does_not_count(client: vez.Client) -> None:
+    done = []
+
+    @client.lock("lost", grace=0).every("366d")
+    def work() -> None:
+        done.append(1)
+        if len(done) == 1:
+            assert client.break_lock("lost", "a test") is not None
+
+    with pytest.raises(vez.OwnershipLost):
+        work()
+    work()
+    work()
+    assert len(done) == 2
+
+
 def test_every_under_terms(client: vez.Client) -> None:
     done = []
     lock = client.lock("x", reentrant=True, at_least=0.001)
@@ -189,6 +216,13 @@ def test_functions_of_the_wrong_kind_are_refused(client: vez.Client) -> None:
                 other.lock("x").every("1d")(lambda: None)  # type: ignore[arg-type, return-value]
 
     asyncio.run(main())
+
+
+def test_an_engine_without_memos_is_refused_before_it_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    with vez.connect("memory:") as client:
+        monkeypatch.setattr(client.engine, "traits", client.engine.traits._replace(memos=False))
+        with pytest.raises(Misuse, match="keeps nothing"):
+            client.lock("x").every("1d")(lambda: None)
 
 
 def test_an_engine_without_memos_says_which_has_them() -> None:

@@ -42,6 +42,8 @@ def initial(algorithm: Any, event: Started, given: dict[str, Any], own: dict[str
     for name, value in own.items():
         if name in defaults.keys() - parameters:
             values[name] = _converted(algorithm, "field", name, value)
+        elif not lenient:
+            raise CannotStart(f"a header whose initial fields are of {algorithm.__name__}", f"{name} = {value!r}")
     try:
         body: Process = algorithm(**values)
     except (TypeError, ValueError, VezError) as error:

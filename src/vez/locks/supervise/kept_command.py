@@ -78,7 +78,7 @@ class Kept:
     def hear(self) -> None:
         """Read a message of the keeper."""
         try:
-            word, _, rest = self._control.recv(64).decode().partition(" ")
+            word, _, rest = self._receive().decode().partition(" ")
         except BlockingIOError:
             return
         except OSError:
@@ -97,6 +97,12 @@ class Kept:
                 f"the command and what it had started were ended",
                 hint="run it again",
             )
+
+    def _receive(self) -> bytes:
+        try:
+            return self._control.recv(64)
+        except ConnectionResetError:  # it ended before it had read a signal; what it said last comes after this
+            return self._control.recv(64)
 
     def _refused(self, number: int) -> Misuse:
         if number == errno.ENOENT:

@@ -16,6 +16,8 @@ from vez.locks.turns.terms import log
 
 AGAIN = 1.0
 """Seconds before this process stands for election again, after a step has failed or the engine could not be reached."""
+LOOK = 0.05
+"""Seconds between two looks whether it still leads, in a pause between two steps."""
 _MOST = 86400.0 * 366
 
 
@@ -28,6 +30,10 @@ class Termed(Protocol):
     @property
     def lost(self) -> bool:
         """True if it ended before it was released."""
+
+    @property
+    def _held(self) -> bool:
+        """True while it leads; closing the client and resigning end that too."""
 
     @property
     def term(self) -> Token:
@@ -49,7 +55,7 @@ class BaseLeading(Generic[L]):
     def term(self) -> Token:
         """The term while this process leads, otherwise None."""
         leadership = self._leadership
-        return None if leadership is None or leadership.lost else leadership.term
+        return leadership.term if leadership is not None and leadership._held else None
 
     def _elected(self, leadership: L) -> None:
         self._leadership, self._trouble = leadership, ""
@@ -57,15 +63,17 @@ class BaseLeading(Generic[L]):
     def _goes_on(self, error: VezError) -> bool:
         """Log an error of the engine; the same error is logged once, not every second. False if to stand again cannot
         help: the engine has no elections, or the client was closed, which is no error."""
+        if self._is_closed():
+            return False
         if not isinstance(error, EngineUnavailable):
-            self._error = None if self._is_closed() else error
+            self._error = error
             return False
         if str(error) != self._trouble:
             self._trouble = str(error)
             log().warning("election %r: %s; trying again", self._name, error)
         return True
 
-    def _failed(self, error: Exception, leadership: L) -> bool:
+    def _failed(self, error: BaseException, leadership: L) -> bool:
         """Log the exception of a step. False if it only says that the leadership was lost."""
         if isinstance(error, OwnershipLost) and leadership.lost:
             return False

@@ -14,6 +14,8 @@ from vez.locks.engines.base import Request
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _DAY, _MONDAY = 86400, 3 * 86400  # 1970-01-01 was a Thursday
 _MOST = 366 * _DAY
+_LINES = 16
+"""Largest number of different lengths of time for which a memo says what is done."""
 _HINT = "30m, 1h, 12h, 1d or 1w, for example"
 
 
@@ -24,10 +26,11 @@ class Period:
         number, unit = (text[:-1], text[-1:]) if isinstance(text, str) else ("", "")
         seconds = (_number(number) or 0) * _UNITS.get(unit, 0)
         if not 0 < seconds <= _MOST:
-            raise Misuse(f"a period is a number and one of s, m, h, d and w, found {text!r}", hint=_HINT)
+            raise Misuse(f"a period is a number and one of s, m, h, d, w, at most 366 days, found {text!r}", hint=_HINT)
         if _DAY % seconds and seconds % _DAY:
             raise Misuse(f"a period divides a day, or is a number of days, found {text!r}", hint=_HINT)
         self.text, self.seconds = text, seconds
+        self._start = f"every {seconds} s: "
 
     def current(self) -> int:
         """The number of the present period."""
@@ -35,14 +38,16 @@ class Period:
         local = now + time.localtime(now).tm_gmtoff
         return int((local + (_MONDAY if self.seconds % _UNITS["w"] == 0 else 0)) // self.seconds)
 
-    def memo(self, number: int) -> str:
-        """The memo that says that this period is done."""
-        return f"every {self.seconds} s: {number}"
+    def memo(self, number: int, before: str | None = None) -> str:
+        """The memo that says that this period is done. Lines about other lengths of time stay."""
+        others = [line for line in (before or "").splitlines() if not line.startswith(self._start)]
+        return "\n".join([f"{self._start}{number}", *others[: _LINES - 1]])
 
     def is_done(self, memo: str | None, number: int) -> bool:
         """True if the memo says that this period, or a later one, is done. A memo from the future, which a wrong clock
         has left, does not count: the work would not be done for years."""
-        done = _number((memo or "").removeprefix(f"every {self.seconds} s: "))
+        lines = [line for line in (memo or "").splitlines() if line.startswith(self._start)]
+        done = _number(lines[0].removeprefix(self._start)) if lines else None
         return done is not None and number <= done <= self.current() + 1
 
 

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from vez.errors import LockTimeout, OwnershipLost, VezError
-from vez.locks.turns.leading import AGAIN, BaseLeading, check_step
+from vez.locks.turns.leading import AGAIN, LOOK, BaseLeading, check_step
 
 if TYPE_CHECKING:
     from vez.locks.turns.aio import Election, Leadership
@@ -24,11 +24,13 @@ class Leading(BaseLeading["Leadership"]):
     ) -> None:
         super().__init__(election.name, check_step(work, every, tasks=True), lambda: election._engine.closed)
         self._election, self._work = election, work
+        self._stopped = False
         self._task = asyncio.get_running_loop().create_task(self._run(), name=f"vez leads {election.name}")
 
     async def stop(self, timeout: float | None = None) -> bool:
         """Resign or withdraw, and wait for the end. A step of a task is cancelled; a step of a thread has to end by
         itself. False if it still runs after `timeout` seconds."""
+        self._stopped = True
         self._task.cancel()
         if self._task is not asyncio.current_task():
             await asyncio.wait((self._task,), timeout=timeout)
@@ -38,7 +40,7 @@ class Leading(BaseLeading["Leadership"]):
         return True
 
     async def _run(self) -> None:
-        while True:
+        while not self._is_ending():
             try:
                 if not await self._reign():
                     await asyncio.sleep(AGAIN)
@@ -55,16 +57,36 @@ class Leading(BaseLeading["Leadership"]):
         async with await self._election.acquire(None) as leadership:
             self._elected(leadership)
             try:
-                while True:
+                while leadership._held and not self._is_ending():
                     begin = monotonic()
                     try:
                         await self._work(leadership)
                     except Exception as error:
                         if self._failed(error, leadership):
                             return False
-                    await asyncio.sleep(max(0.0, begin + self._every - monotonic()))
+                    except asyncio.CancelledError as error:  # of this task, or of one for which the step has waited
+                        if self._is_cancelled():
+                            raise
+                        if self._failed(error, leadership):
+                            return False
+                    await self._pause(leadership, begin + self._every)
             finally:
                 self._leadership = None
+        return True
+
+    async def _pause(self, leadership: Leadership, end: float) -> None:
+        """Wait for the time of the next step, or less if it no longer leads. The end of the client cancels nothing."""
+        await asyncio.sleep(0)
+        while (left := end - monotonic()) > 0 and leadership._held and not self._is_ending():
+            await asyncio.sleep(min(left, LOOK))
+
+    def _is_cancelled(self) -> bool:
+        task = asyncio.current_task()
+        return task is not None and task.cancelling() > 0
+
+    def _is_ending(self) -> bool:
+        """True if it was stopped or cancelled, although a step may have suppressed that."""
+        return self._stopped or self._is_cancelled()
 
     async def __aenter__(self) -> Self:
         return self

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Self
 
 from vez.errors import LockTimeout, OwnershipLost, VezError
 from vez.locks.engines.owners import here, withdraw
-from vez.locks.turns.leading import AGAIN, BaseLeading, check_step
+from vez.locks.turns.leading import AGAIN, LOOK, BaseLeading, check_step
 
 if TYPE_CHECKING:
     from vez.locks.turns.client import Election, Leadership
 
-_LOOK = 0.05
-"""Seconds between two looks whether the leadership is lost, in a pause between two steps."""
 _PUSH = 0.02
 """Seconds between two attempts to end the wait for the election: the first may come just before the wait begins."""
 
@@ -65,11 +63,11 @@ class Leading(BaseLeading["Leadership"]):
         with self._election.acquire(None) as leadership:
             self._elected(leadership)
             try:
-                while not self._stopped.is_set() and not leadership.lost:
+                while not self._stopped.is_set() and leadership._held:
                     begin = monotonic()
                     try:
                         self._work(leadership)
-                    except Exception as error:
+                    except BaseException as error:  # SystemExit would end this thread without a word
                         if self._failed(error, leadership):
                             return False
                     self._pause(leadership, begin + self._every)
@@ -78,8 +76,8 @@ class Leading(BaseLeading["Leadership"]):
         return True
 
     def _pause(self, leadership: Leadership, end: float) -> None:
-        """Wait for the time of the next step, or less if the leadership is lost or this is stopped."""
-        while (left := end - monotonic()) > 0 and not leadership.lost and not self._stopped.wait(min(left, _LOOK)):
+        """Wait for the time of the next step, or less if it no longer leads or is stopped."""
+        while (left := end - monotonic()) > 0 and leadership._held and not self._stopped.wait(min(left, LOOK)):
             pass
 
     def __enter__(self) -> Self:
