@@ -236,22 +236,24 @@ def test_a_step_that_ends_its_thread_is_a_failure(
 def test_a_task_that_suppresses_its_end_is_ended_after_the_step() -> None:
     steps: list[str] = []
 
-    async def step(leadership: vez.aio.Leadership) -> None:
-        try:
-            steps.append("begins")
-            await asyncio.sleep(3600)
-        except asyncio.CancelledError:
-            steps.append("suppressed")
-
     async def main() -> None:
+        begun = asyncio.Event()
+
+        async def step(leadership: vez.aio.Leadership) -> None:
+            try:
+                steps.append("begins")
+                begun.set()
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                steps.append("suppressed")
+
         async with vez.aio.connect(f"memory:leading-{next(_spaces)}") as client:
             async with client.election("x").lead(step, every=0):
-                while not steps:
-                    await asyncio.sleep(0.001)
+                await begun.wait()
             assert steps == ["begins", "suppressed"]
+            begun.clear()
             client.election("x").lead(step, every=0)  # nobody stops it: the end of the loop does
-            while len(steps) < 3:
-                await asyncio.sleep(0.001)
+            await begun.wait()
 
     asyncio.run(asyncio.wait_for(main(), PATIENCE))
     assert steps[2:] == ["begins", "suppressed"]
@@ -263,18 +265,21 @@ def test_a_step_whose_own_task_was_cancelled_has_failed(
     monkeypatch.setattr("vez.locks.turns.task_leading.AGAIN", 0.001)
     terms: list[int | None] = []
 
-    async def step(leadership: vez.aio.Leadership) -> None:
-        terms.append(leadership.term)
-        part = asyncio.create_task(asyncio.sleep(3600))
-        await asyncio.sleep(0)
-        part.cancel()
-        await part
-
     async def main() -> None:
+        again = asyncio.Event()
+
+        async def step(leadership: vez.aio.Leadership) -> None:
+            terms.append(leadership.term)
+            if len(terms) == 3:
+                again.set()
+            part = asyncio.create_task(asyncio.Event().wait())
+            await asyncio.sleep(0)
+            part.cancel()
+            await part
+
         url = f"memory:leading-{next(_spaces)}"
         async with vez.aio.connect(url) as client, client.election("x").lead(step, every=0):
-            while len(terms) < 3:
-                await asyncio.sleep(0.001)
+            await again.wait()
 
     asyncio.run(asyncio.wait_for(main(), PATIENCE))
     assert "a step of the leader failed" in caplog.text
