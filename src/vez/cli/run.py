@@ -112,7 +112,7 @@ def _run(
             teller.granted(grant.token)
             code = run_with(grant)
             stayed = code is not None and at_least > 0 and not grant.lost
-            if code == 0 and once is not None:
+            if code == 0 and once is not None and not grant.lost:  # as `every` in Python
                 once.done(grant)
             if code is not None:
                 teller.ended(code)

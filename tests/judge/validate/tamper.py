@@ -221,7 +221,7 @@ def something(chance: Random, before: Events, at: AnyEvent) -> AnyEvent | None:
 
 
 def other_parameters(chance: Random, events: Events, _: Trace) -> Events | None:
-    """The same other parameter at all processes."""
+    """One parameter has another value, the same at all processes."""
     starts = [one for one in events if isinstance(one, e.Started) and one.parameters]
     if not starts:
         return None

@@ -6,7 +6,6 @@ who wrote it, so that a holder which has lost the name without noticing cannot r
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 import zlib
@@ -72,7 +71,7 @@ def _read(engine: FileCore, entry: str) -> tuple[int, str] | None:
         raise EngineUnavailable(f"cannot read {where}: {error.strerror}", hint=handles.hint_for(error)) from error
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise _damaged(where, os.strerror(errno.EINVAL))
+            raise _damaged(where, "it is not a regular file")
         content = os.pread(handle, _MOST_BYTES + 1, 0)
     finally:
         handles.close_handle(handle)
