@@ -14,6 +14,7 @@ from vez.cli.app import run
 from vez.cli.threads_measured import EXHIBITS
 from vez.cli.threads_run import Lines, result_time
 from vez.threads.programs import LESSONS
+from vez.threads.programs.classics import counter
 from vez.threads.real import Outcome
 from vez.threads.recording import Deed, Recording
 from vez.threads.sharing import CASES, Measured
@@ -71,7 +72,7 @@ def test_of_many_lines_the_first_and_the_last_are_printed(capsys: pytest.Capture
 def test_a_deadlock_is_named_and_ended(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     picture = tmp_path / "deadlock.svg"
     code, out = told(capsys, f"threads two-locks --switch 1 --rounds 1000000 -o {picture}")
-    assert code == 1
+    assert code == 0
     assert "deadlock: T1, T2 can never go on; ended after" in out
     assert "a cycle: T1 → lock1 → T2 → lock2 → T1" in out
     drawn = picture.read_text(encoding="utf-8")
@@ -81,11 +82,59 @@ def test_a_deadlock_is_named_and_ended(capsys: pytest.CaptureFixture[str], tmp_p
 
 def test_a_deadlock_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     code, out = told(capsys, "threads reentrant --json")
-    assert code == 1
+    assert code == 0
     found = json.loads(out)
-    assert found["kept"] is False
+    assert (found["kept"], found["promised"]) == (False, False)
     (holder,) = {edge["held_by"] for edge in found["deadlock"].values()}
     assert found["deadlock"][holder] == {"waits_for": "lock", "held_by": holder}
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "words"),
+    [
+        ("hello --threads 200", 0, "another run may end differently; with --set ordered=true the claim always holds"),
+        ("hello --threads 200 --set ordered=true", 0, "one run tells little"),
+        ("join --set wait=none --rounds 1 --sleep 0.1", 0, "not as claimed: all 1 greetings are printed"),
+        ("volatile --patience 0.3", 0, "with --set volatile=true the claim always holds"),
+        ("printed-counter", 0, "with --set lock=true --set inside=true the claim always holds"),
+        ("ring --threads 2 --letters 1 --sleep 1000 --patience 0.3", 2, "still ran after 0.3 s"),
+        ("{folder}/mine.py:deadlock", 1, "T1 can never go on"),
+        ("{folder}/mine.py:wrong", 1, "not as claimed: a is 2; a = 1"),
+    ],
+)
+def test_only_what_was_promised_and_is_broken_is_a_failure(
+    line: str, code: int, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine.py").write_text(MINE)
+    found, out = told(capsys, f"threads {line.format(folder=tmp_path)}")
+    assert found == code
+    assert words in out
+
+
+MINE = """
+from vez.threads import Lock, Program, acquire, write
+
+def deadlock():
+    def body():
+        yield acquire("l")
+        yield acquire("l")
+    return Program({"l": Lock()}, {"T1": body})
+
+def wrong():
+    def body():
+        yield write("a", 1)
+    return Program({"a": 0}, {"T1": body}, "a is 2", lambda memory: memory["a"] == 2)
+"""
+
+
+def test_a_counter_that_loses_updates_in_spite_of_its_lock_is_broken(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = "threads counter --threads 4 --rounds 300 --lock"
+    assert told(capsys, f"{line} step")[0] == 0
+    monkeypatch.setattr("vez.cli.threads_counter.counter", lambda threads, rounds, lock: counter(1, rounds, lock))
+    for lock, code in (("step", 1), ("cas", 1), ("none", 0)):
+        assert told(capsys, f"{line} {lock}")[0] == code
 
 
 @pytest.mark.parametrize("suffix", ["svg", "html", "txt"])

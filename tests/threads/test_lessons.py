@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from inspect import signature
+from itertools import product
+from typing import Any
+
 import pytest
 
 from vez.errors import BadDeclaration, Misuse, ProtocolBug, UnknownName
 from vez.threads import Condition, Lock, Program, Queue, alive, get, join, poll, put, read, start, wait, write
 from vez.threads.program import Steps
 from vez.threads.programs import LESSONS
-from vez.threads.programs.classics import counter
+from vez.threads.programs.classics import LOCKS, counter
 from vez.threads.programs.executors import fork_join, thread_pool
-from vez.threads.programs.exercises import hello, joining, mslunch
+from vez.threads.programs.exercises import JOINS, MSLUNCH, hello, joining, mslunch
 from vez.threads.real import run
 from vez.worlds.check.threads.interleavings import Found, explore
 
@@ -36,6 +40,31 @@ def test_the_wrong_version_is_found(name: str) -> None:
     lesson = LESSONS[name]
     assert lesson.wrong is not None
     assert len(explore(lesson.maker(**lesson.wrong)).broken) == 1
+
+
+CHOICES: dict[str, tuple[Any, ...]] = {"lock": LOCKS, "locks": MSLUNCH, "wait": JOINS, "objects": (1, 2)}
+ENOUGH: dict[str, dict[str, Any]] = {
+    "blocking-queue": {"producers": 2, "items": 1}, "thread-pool": {"capacity": 0}, "printed-counter": {"rounds": 1},
+}  # fmt: skip
+"""Sizes at which the checker finds what goes wrong, beside the default settings."""
+
+
+@pytest.mark.parametrize("name", LESSONS)
+def test_a_lesson_promises_what_the_checker_finds(name: str) -> None:
+    """Every combination of the switches of a program: its promise is compared with all interleavings."""
+    lesson = LESSONS[name]
+    switches: dict[str, tuple[Any, ...]] = {
+        parameter.name: (False, True) if type(parameter.default) is bool else CHOICES.get(parameter.name, ())
+        for parameter in signature(lesson.maker).parameters.values()
+    }
+    switches = {switch: values for switch, values in switches.items() if values}
+    for values in product(*switches.values()):
+        settings = {**ENOUGH.get(name, {}), **dict(zip(switches, values, strict=True))}
+        missing = lesson.missing(settings)
+        found = explore(lesson.maker(**settings))
+        assert found.complete
+        assert bool(found.broken) == bool(missing), (settings, missing)
+        assert not lesson.missing({**settings, **missing})
 
 
 @pytest.mark.parametrize("name", LESSONS)

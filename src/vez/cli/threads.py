@@ -64,7 +64,9 @@ def threads_command(program: str | None, **options: Any) -> int:
     PROGRAM is a name from the list, or a function of your own (path/to/file.py:function). Most programs can also be
     explored over every interleaving: vez check threads:PROGRAM.
 
-    Exit codes: 0 as claimed, 1 not as claimed, or a deadlock.
+    Without its right settings, a program may end in either way: the exit code is 0, and the last line names what is
+    missing. With them, and for a function of your own: 0 as claimed, 1 not as claimed, or a deadlock, 2 stopped
+    before its end.
 
     \b
       vez threads

@@ -5,8 +5,10 @@ from __future__ import annotations
 import platform
 from typing import Any
 
+from vez.cli.app import settle
 from vez.cli.printing.output import console, print_json
 from vez.threads.native import native_increments
+from vez.threads.programs import LESSONS
 from vez.threads.programs.classics import LOCKS, counter
 from vez.threads.real import Outcome, run
 
@@ -19,6 +21,8 @@ def run_counter(options: dict[str, Any]) -> int:
         _row(f"lock {lock}", expected, run(counter(threads, rounds, lock), switch_us=switch, patience_s=600))
         for lock in ((options["lock"],) if options["lock"] else LOCKS)
     ]
+    sound = LESSONS["counter"].sound["lock"]
+    code = settle(broken=any(row["lost"] for row in rows if row["what"].removeprefix("lock ") in sound))
     plain = [_row(what, expected, outcome) for what, outcome in native_increments(threads, rounds, switch).items()]
     interpreter = f"{platform.python_implementation()} {platform.python_version()}"
     if options["as_json"]:
@@ -26,7 +30,7 @@ def run_counter(options: dict[str, Any]) -> int:
             "threads": threads, "rounds": rounds, "interpreter": interpreter, "runs": rows, "bare": plain[0],
             "plain": plain,
         })  # fmt: skip
-        return 0
+        return code
     out = console()
     out.print(f"[bold]counter[/]  {threads} threads × {rounds:,} rounds, hand-over after {switch:g} µs, {interpreter}")
     for group in (rows, plain):
@@ -41,7 +45,7 @@ def run_counter(options: dict[str, Any]) -> int:
     if rows[0]["what"] == "lock none" and not rows[0]["lost"] and threads > 1:
         out.print("Without a lock nothing was lost this time: try more --rounds, or a smaller --switch.")
     out.print(_ACCIDENT if not plain[0]["lost"] else _LOST_TOO, soft_wrap=True)
-    return 0
+    return code
 
 
 _ACCIDENT = (

@@ -12,6 +12,7 @@ The default settings are small, so that the checker can try every interleaving. 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from inspect import signature
 from typing import Any
 
 import msgspec
@@ -35,6 +36,17 @@ class Lesson(msgspec.Struct, frozen=True):
     """Settings that `vez threads` runs one after the other, to compare their measurements."""
     patience_s: float = 60.0
     """Seconds after which `vez threads` ends the threads that still run."""
+    sound: Mapping[str, tuple[Any, ...]] = {}
+    """Values of the settings that decide, with which the claim holds in every interleaving. By default those of `right`
+    decide, and those of `wrong`."""
+
+    def missing(self, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings that are needed for the promise that the claim holds, each with its value; empty if these
+        settings of `vez threads` promise it. Without the promise, each run may end in either way."""
+        defaults = {name: parameter.default for name, parameter in signature(self.maker).parameters.items()}
+        given, right = {**defaults, **self.real, **settings}, {**defaults, **self.right}
+        sound = self.sound or {name: (right[name],) for name in (*self.right, *(self.wrong or ()))}
+        return {name: values[0] for name, values in sound.items() if given[name] not in values}
 
 
 LESSONS: dict[str, Lesson] = {
@@ -57,7 +69,7 @@ LESSONS: dict[str, Lesson] = {
     "mslunch": Lesson(
         exercises.mslunch,
         "independent data may have a lock each",
-        right={}, wrong={"locks": "none"}, real={"rounds": 1000},
+        right={}, wrong={"locks": "none"}, real={"rounds": 1000}, sound={"locks": ("two", "one")},
     ),
     "two-locks": Lesson(
         exercises.two_locks,
@@ -73,7 +85,7 @@ LESSONS: dict[str, Lesson] = {
     "counter": Lesson(
         classics.counter,
         "an update is a read and a write: without a lock, updates get lost",
-        right={"lock": "step"}, wrong={},
+        right={"lock": "step"}, wrong={}, sound={"lock": ("step", "loop", "atomic", "cas")},
     ),
     "wait-notify": Lesson(
         classics.wait_notify,
@@ -83,7 +95,7 @@ LESSONS: dict[str, Lesson] = {
     "blocking-queue": Lesson(
         classics.blocking_queue,
         "a full queue blocks producers, an empty one consumers: a condition for each",
-        right={}, wrong={"producers": 2, "items": 1, "one_condition": True},
+        right={}, wrong={"producers": 2, "items": 1, "one_condition": True}, sound={"one_condition": (False,)},
     ),
     "readers-writers": Lesson(
         classics.readers_writers,
@@ -138,7 +150,7 @@ LESSONS: dict[str, Lesson] = {
     "thread-pool": Lesson(
         executors.thread_pool,
         "a pool reuses threads; how many pays depends on how long tasks block",
-        right={}, wrong={"peek": True, "capacity": 0},
+        right={}, wrong={"peek": True, "capacity": 0}, sound={"peek": (False,)},
         compared=tuple({"workers": workers, "tasks": 16, "work_s": 0.1} for workers in (1, 2, 4, 8, 16, 32)),
     ),
     "future": Lesson(
