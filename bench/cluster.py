@@ -210,7 +210,7 @@ def measure_fifty(name: str, done: Callable[[Trace], str], *, killed: int | None
 
     async def play(folder: Path) -> tuple[Trace, list[int]]:
         running = Cluster(Setup(scenario, kind), folder, time_scale=100, watch=lambda _: None)
-        return await running.run(240), list(running.resident.values())
+        return await running.run(240), list(running.rounds.resident.values())
 
     with tempfile.TemporaryDirectory() as folder:
         begun = time.perf_counter()

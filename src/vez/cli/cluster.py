@@ -133,6 +133,9 @@ def cluster(**options: Any) -> int:
     Every node is a `vez node` of its own; they talk over Unix sockets in a private directory. Crashes are SIGKILL,
     pauses are SIGSTOP. Times are written as for `vez sim`, in ms of the algorithm, and take --time-scale times as long.
 
+    The run ends when nothing is under way: no message in transit, no timer, no stay, no fault or request still to come.
+    If timers run for ever, it ends when the work is done, or after --seconds.
+
     Exit codes: 0 nothing promised is broken, 1 a promised property is broken, 2 undecided, 130 interrupted.
 
     \b
@@ -153,7 +156,7 @@ def cluster(**options: Any) -> int:
     if options["trace_file"]:
         write_file(options["trace_file"], trace.to_bytes())
     missed = [] if interrupted else unmet_expectations(setup.scenario.expect, found)
-    _show(found, kind, options, missed, list(running.resident.values()))
+    _show(found, kind, options, missed, list(running.rounds.resident.values()))
     if running.failure:
         raise WorkerDied(
             running.failure, hint="the trace goes as far as the run came; --keep DIR keeps the logs of all nodes"

@@ -107,3 +107,36 @@ class Talkative(Mutex):
         io.enter()
 
     def on_done(self, io: Io) -> None: ...
+
+
+class Hello(Message):
+    pass
+
+
+class Greeting(Process):
+    """Process 1 greets all others when it starts, and again when its timer runs out."""
+
+    assumes: ClassVar[tuple[Assumption, ...]] = (Assumption.RELIABLE,)
+    again_ms: Parameter[float] = 0.0
+
+    def on_start(self, io: Io) -> None:
+        if io.me == 1:
+            io.broadcast(Hello())
+            if self.again_ms:
+                io.set_timer("again", self.again_ms)
+
+    def on_timer_again(self, io: Io) -> None:
+        io.broadcast(Hello())
+
+    def on_hello(self, message: Hello, sender: int, io: Io) -> None:
+        pass
+
+
+class Watchful(Greeting):
+    """As `Greeting`; the failure detector tells every process of crashes."""
+
+    def on_suspect(self, peer: int, io: Io) -> None:
+        io.note(f"suspects {peer}")
+
+    def on_trust(self, peer: int, io: Io) -> None:
+        io.note(f"trusts {peer}")

@@ -116,6 +116,11 @@ class Channel:
         """The number up to which the peer has acknowledged everything."""
         return self._outbox.confirmed
 
+    @property
+    def unacknowledged(self) -> int:
+        """The number of messages that the peer has not acknowledged."""
+        return len(self._outbox)
+
     def cut(self) -> None:
         """Carry nothing until `heal`."""
         self._is_cut = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from vez.core.detectors import MONITORS, Monitor, Settings
 
@@ -37,6 +37,11 @@ class Detection:
         self.suspected: set[int] = set()
         for peer in peers:
             self._watch(peer)
+
+    @property
+    def peers(self) -> Iterable[int]:
+        """The peers that are watched."""
+        return self._monitors
 
     def heard(self, peer: int) -> None:
         """Note that a heartbeat arrived."""

@@ -183,6 +183,14 @@ class Node(Outside):
             "received": self._pump.received,
             "linked": self._transport.linked,
             "suspected": sorted(self._suspected),
+            "steps": self._pump.steps,
+            "ends": self._pump.is_over,
+            "timers": self._pump.timers,
+            "arrived": self._pump.own + self._transport.late,
+            "unacknowledged": {str(peer): count for peer, count in self._transport.unacknowledged.items()},
+            "sources": {str(peer): incarnation for peer, incarnation in self._transport.sources.items()},
+            "watched": [] if self._detection is None else sorted(self._detection.peers),
+            "doubted": [] if self._detection is None else sorted(self._detection.suspected),
         }
 
     def crash(self, actions: int | None = None) -> None:

@@ -86,6 +86,10 @@ class Pump:
         self.sent: Counter[str] = Counter()
         """Number of messages by kind, without those of the process to itself."""
         self.received = 0
+        self.steps = 0
+        """Number of handlers that were called."""
+        self.own = 0
+        """Number of messages of the process to itself that are under way."""
         self._kind = type(process)
         self._me = me
         self._site = Site(self._kind, topology, me)
@@ -112,6 +116,7 @@ class Pump:
         """Run one handler. An error of the algorithm ends the node, and no effect of the step is performed."""
         if self._is_over:
             return
+        self.steps += 1
         try:
             self._step(trigger, handler, arguments)
         except ProtocolBug as error:
@@ -126,6 +131,16 @@ class Pump:
         self.received += 1
         trigger = None if self._journal is None else (Received, (sender, number, incarnation))
         self.step(trigger, self._handlers.message(type(message)), message, sender)
+
+    @property
+    def timers(self) -> list[str]:
+        """The names of the running timers."""
+        return self._timers.running
+
+    @property
+    def is_over(self) -> bool:
+        """True if no handler will be called again: the node stops, or dies in a moment."""
+        return self._is_over
 
     def lost(self, losses: list[Loss]) -> None:
         """Record messages that will not arrive."""
@@ -201,7 +216,8 @@ class Pump:
             if self._conditions is not None:
                 self._send_under(self._conditions.message(to), at, to, letter, message)
             elif to == self._me:
-                self._loop.call_soon(self.deliver, to, letter.number, "", message)
+                self.own += 1
+                self._loop.call_soon(self._deliver_own, letter.number, message)
             else:
                 self._send(at, to, letter)
         if points:
@@ -285,9 +301,14 @@ class Pump:
                 continue
             self._own_us = max(self._own_us, due_us)
             wait_s = (self._own_us - now_us()) / 1e6
-            self._loop.call_later(wait_s, self.deliver, to, letter.number, "", message)
+            self.own += 1
+            self._loop.call_later(wait_s, self._deliver_own, letter.number, message)
         if not fate.delays_us and to != self._me:
             self.sent[letter.kind] += 1
+
+    def _deliver_own(self, number: int, message: Message) -> None:
+        self.own -= 1
+        self.deliver(self._me, number, "", message)
 
     def _picked(self, options: int) -> int:
         """The choice that the conditions set, or a random one."""

@@ -17,6 +17,11 @@ class Timers:
         self._running: dict[str, asyncio.TimerHandle] = {}
         self._loop = asyncio.get_running_loop()
 
+    @property
+    def running(self) -> list[str]:
+        """The names of the running timers."""
+        return sorted(self._running)
+
     def set(self, name: str, at_us: int, after_ms: float) -> None:
         """Start a timer, counted from `at_us`. This replaces a running timer of the same name."""
         self.cancel(name)

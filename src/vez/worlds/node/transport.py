@@ -112,6 +112,21 @@ class Transport:
         """The peers to which messages can be sent now."""
         return sorted(peer for peer, channel in self._channels.items() if channel.connection is not None)
 
+    @property
+    def unacknowledged(self) -> dict[int, int]:
+        """For each peer that has not handled everything that was sent to it: the number of messages."""
+        return {peer: count for peer, channel in sorted(self._channels.items()) if (count := channel.unacknowledged)}
+
+    @property
+    def sources(self) -> dict[int, str]:
+        """The peers whose connections to this node are open, and their incarnations."""
+        return {peer: self._inboxes[peer].peer or "" for peer in sorted(self._inbound)}
+
+    @property
+    def late(self) -> int:
+        """The number of messages that have arrived and are delivered later."""
+        return sum(one.sequence > 0 for one in self._waiters)
+
     # Callbacks of inbound connections.
 
     def came(self, connection: Inbound) -> None:

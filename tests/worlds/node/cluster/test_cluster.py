@@ -45,7 +45,7 @@ def test_real_processes_take_turns_and_are_judged(tmp_path: Path, capsys: pytest
     assert found["exclusion"]["evidence"] == "3 entries, no two at once"
     assert found["starvation_freedom"]["status"] == "holds in runs"
     trace = load(path)
-    assert (trace.header.end, trace.header.promises.time_scale) == ("finished", 50)
+    assert (trace.header.end, trace.header.promises.time_scale) == ("quiet", 50)
     assert run(["show", str(path), "--diagram", "text"]) == 0
     assert run(["validate", str(path)]) == 0
 

@@ -10,5 +10,7 @@ scripted            the effects of a scenario on messages, timers and choices of
 arguments           the files and command lines of the nodes
 perfect_detector    the perfect failure detector: the cluster reports every crash
 program             the application and the faults of a scenario, in real time
+stillness           finds out that nothing is under way
+rounds              asks the members for their status again and again
 cluster             starts the members, runs the program, and merges the journals
 """

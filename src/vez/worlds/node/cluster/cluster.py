@@ -17,6 +17,7 @@ from vez.worlds.node.cluster.journals import read_lives
 from vez.worlds.node.cluster.member import Member
 from vez.worlds.node.cluster.perfect_detector import PerfectDetector
 from vez.worlds.node.cluster.program import Stay, Step, make_program
+from vez.worlds.node.cluster.rounds import Rounds
 from vez.worlds.node.cluster.run_file import RunFacts, write_run_file
 from vez.worlds.node.journal import now_us
 from vez.worlds.sim.setup import Setup
@@ -52,8 +53,6 @@ class Cluster:
         """Slow channel → its additional delay in ms of the algorithm."""
         self.inside: dict[int, str] = {}
         """`planned`, `waiting` or `inside`, by process; others are absent."""
-        self.resident: dict[int, int] = {}
-        """The largest observed memory of each node in bytes; empty if the system does not report it."""
         self.failure = ""
         """The node that ended by itself, and its last error, which ends the run; empty if none did."""
         self._killed: set[int] = set()
@@ -70,6 +69,7 @@ class Cluster:
         self._pending = len(self._program.steps)
         self._news = self._stirred = 0.0
         self._counts: tuple[int, ...] = ()
+        self._planned = 0  # calls of `_later` that are still to come
         detector = setup.scenario.detector
         notice_ms = detector.delay_ms if detector.kind == "perfect" else detector.settings.timeout_ms
         silence_ms = notice_ms if hasattr(setup.algorithm, "on_suspect") else 0.0
@@ -80,7 +80,8 @@ class Cluster:
         self.members = {
             me: Member(me, arguments_of(setup, me, folder, time_scale), folder, self._heard) for me in setup.ids
         }
-        self._perfect = PerfectDetector(setup, self.members, self._seconds)
+        self.rounds = Rounds(self.members)
+        self._perfect = PerfectDetector(setup, self.members, self._later)
 
     async def run(self, seconds: float) -> Trace:
         """Run until the program is done, or for at most `seconds`. Returns the trace of the run."""
@@ -244,12 +245,21 @@ class Cluster:
         for process in self._program.stillborn:
             self._has_crashed(process)
         for step in self._program.steps:
-            self._loop.call_later(self._seconds(step.at_ms), self._spawn_step, step)
+            self._later(step.at_ms, self._spawn_step, step)
         for process in list(self._program.stays):
             self._next(process)
 
     def _seconds(self, ms: float) -> float:
         return ms * self.time_scale / 1000
+
+    def _later(self, after_ms: float, function: Callable[..., None], *arguments: Any) -> None:
+        """Call a function after a time of the algorithm. Until then the run is not quiet."""
+        self._planned += 1
+        self._loop.call_later(self._seconds(after_ms), self._call, function, *arguments)
+
+    def _call(self, function: Callable[..., None], *arguments: Any) -> None:
+        self._planned -= 1
+        function(*arguments)
 
     def _spawn_step(self, step: Step) -> None:
         self.spawn(self._do(step))
@@ -277,11 +287,11 @@ class Cluster:
         plans = self._program.stays.get(process)
         if plans and process not in self.inside:
             stay = plans[0]
-            wait = self._seconds(stay.think_ms)
+            wait_ms = stay.think_ms
             if stay.at_ms is not None:
-                wait = max(0.0, self._began + self._seconds(stay.at_ms) - self._loop.time())
+                wait_ms = max(0.0, stay.at_ms - (self._loop.time() - self._began) * 1000 / self.time_scale)
             self.inside[process] = "planned"
-            self._loop.call_later(wait, self._want, process, stay)
+            self._later(wait_ms, self._want, process, stay)
 
     def _want(self, process: int, stay: Stay) -> None:
         if self.inside.get(process) != "planned":  # the process crashed meanwhile
@@ -292,7 +302,7 @@ class Cluster:
         inside_ms, linger_ms = stay.inside_ms * self.time_scale, stay.linger_ms * self.time_scale
         self.members[process].do(f"want {inside_ms:.3f} {linger_ms:.3f}")
         if stay.wait_ms is not None:
-            self._loop.call_later(self._seconds(stay.wait_ms), self.members[process].do, "withdraw")
+            self._later(stay.wait_ms, self.members[process].do, "withdraw")
 
     def _heard(self, member: Member, line: dict[str, Any]) -> None:
         match line:
@@ -308,17 +318,22 @@ class Cluster:
         self._news = self._loop.time()
 
     async def _until_done(self) -> None:
-        polled = 0.0
-        while self._ended is None and (self._endless or not (self._is_done() or self._is_stuck())):
-            if self._loop.time() - polled > 0.5:
-                polled = self._loop.time()
-                for member in self.members.values():
-                    member.do("status")
-                    if size := member.resident_bytes:
-                        self.resident[member.me] = max(size, self.resident.get(member.me, 0))
+        while self._ended is None and (self._endless or not (self._is_quiet() or self._is_done() or self._is_stuck())):
+            self.rounds.ask(self._loop.time(), self.cuts, busy=self._is_busy())
             self._watch(self)
             await asyncio.sleep(0.05)
             await self._notice_failure()
+
+    def _is_busy(self) -> bool:
+        """True if a command or fault is still to come, or if a node ended by itself."""
+        ended = {member.me for member in self.members.values() if not member.is_alive}
+        return bool(self._pending or self._planned or self._tasks or ended - self._killed)
+
+    def _is_quiet(self) -> bool:
+        """True if nothing is under way, so that nothing can happen any more."""
+        if self.rounds.verdict == "quiet":
+            self.end("quiet")
+        return self.rounds.verdict == "quiet"
 
     async def _notice_failure(self) -> None:
         """End the run if a node ended by itself: because of a bug in a handler, or a promise that it could not keep."""
@@ -326,8 +341,8 @@ class Cluster:
             if member.is_alive or member.me in self._killed or self.failure:
                 continue
             await member.wait()
-            self.faults.append(events.Crashed(now_us(), member.me))
             if member.me in self._doomed:  # the node crashed inside a handler, as planned
+                self.faults.append(events.Crashed(now_us(), member.me))
                 self._killed.add(member.me)
                 self._has_crashed(member.me)
             else:
@@ -348,6 +363,8 @@ class Cluster:
     def _is_done(self) -> bool:
         """True if every step was made, no process waits or is inside, leaders are known, and no events are new."""
         role = self.setup.algorithm.role
+        if self.rounds.verdict == "open":  # perhaps nothing can happen any more, which says more
+            return False
         if self._pending or self._loop.time() - self._news < self._settle_s:
             return False
         alive = [member.me for member in self.members.values() if member.is_alive]

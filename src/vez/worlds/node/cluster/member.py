@@ -47,11 +47,17 @@ class Member:
         self._standby: asyncio.subprocess.Process | None = None
         self._reader: asyncio.Task[None] | None = None
         self._begun = asyncio.Event()
+        self._asked = self._answered = 0  # how often this process was asked for its status, and answered
 
     @property
     def is_alive(self) -> bool:
         """True while there is a process, paused or not."""
         return self._process is not None and self._process.returncode is None
+
+    @property
+    def has_answered(self) -> bool:
+        """True if it has answered every time that it was asked for its status."""
+        return self._answered == self._asked
 
     @property
     def pid(self) -> int:
@@ -77,6 +83,7 @@ class Member:
         self.starts += 1
         self.linked, self.suspected, self.status = set(), set(), {}
         self._begun.clear()
+        self._asked = self._answered = 0
         if self._standby is not None and self._standby.stdin is not None:
             self._process, self._standby = self._standby, None
             self.do(" ".join(more))
@@ -98,6 +105,7 @@ class Member:
         if self.is_alive and self._process is not None and self._process.stdin is not None:
             with contextlib.suppress(OSError):
                 self._process.stdin.write(command.encode() + b"\n")
+                self._asked += command == "status"
 
     async def begun(self) -> None:
         """Wait until the node has started or recovered, or is dead."""
@@ -198,6 +206,7 @@ class Member:
                 self.suspected.discard(peer)
             case {"status": status}:
                 self.status = status
+                self._answered += 1
             case _:
                 pass
         self._heard(self, line)

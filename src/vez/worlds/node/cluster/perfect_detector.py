@@ -6,20 +6,24 @@ later. Between hosts this is impossible; on one host the cluster knows, because 
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from vez.worlds.node.cluster.member import Member
 from vez.worlds.sim.setup import Setup
+
+Later = Callable[..., Any]
+"""Calls a function with its arguments after a time in ms of the algorithm: `later(after_ms, function, *arguments)`."""
 
 
 class PerfectDetector:
     """Reports crashes to the members. Does nothing for other detectors, and for algorithms without `on_suspect`."""
 
-    def __init__(self, setup: Setup, members: Mapping[int, Member], seconds: Callable[[float], float]) -> None:
+    def __init__(self, setup: Setup, members: Mapping[int, Member], later: Later) -> None:
         detector = setup.scenario.detector
         self._is_used = detector.kind == "perfect" and hasattr(setup.algorithm, "on_suspect")
-        self._wait_s = seconds(detector.delay_ms)
+        self._wait_ms = detector.delay_ms
+        self._later = later
         self._members = members
 
     def crashed(self, process: int) -> None:
@@ -33,7 +37,7 @@ class PerfectDetector:
     def _plan(self, process: int, *, dead: bool) -> None:
         if self._is_used:
             starts = self._members[process].starts
-            asyncio.get_running_loop().call_later(self._wait_s, self._tell, process, dead, starts)
+            self._later(self._wait_ms, self._tell, process, dead, starts)
 
     def _tell(self, process: int, dead: bool, starts: int) -> None:
         member = self._members[process]
