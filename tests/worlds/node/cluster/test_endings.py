@@ -62,3 +62,31 @@ def test_no_node_outlives_the_cluster(signals: list[signal.Signals], begun: bool
         finally:
             parent.kill()
             parent.wait(60)
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+def test_a_node_that_is_killed_by_hand_is_named_by_the_validation() -> None:
+    with tempfile.TemporaryDirectory(prefix="vez-") as name:
+        kept = Path(name) / "kept"
+        line = f"cluster -n 2 --algorithm token-ring --requests 1000 --keep {kept}"
+        parent = subprocess.Popen([sys.executable, "-m", "vez", *line.split()], stderr=subprocess.PIPE, text=True)
+        try:
+            eventually(lambda: any(b'"sent"' in path.read_bytes() for path in kept.glob("journal/2-*")), "node 2 runs")
+            victim = next(child for child in descendants(parent.pid) if "--id\0002\0" in command_line(child))
+            os.kill(victim, signal.SIGKILL)
+            _, errors = parent.communicate(timeout=PATIENCE)
+            assert parent.returncode == 71
+            assert "node 2 ended by itself" in errors
+        finally:
+            parent.kill()
+            parent.wait(60)
+        found = subprocess.run(
+            [sys.executable, "-m", "vez", "validate", str(kept)], capture_output=True, text=True, timeout=PATIENCE
+        )
+        assert found.returncode == 0, found.stdout + found.stderr
+        assert "what process 2 did after" in found.stdout
+        assert "it was killed, or its journal was cut" in " ".join(found.stdout.split())
+
+
+def command_line(process: int) -> str:
+    return Path(f"/proc/{process}/cmdline").read_text()

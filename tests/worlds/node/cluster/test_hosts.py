@@ -144,7 +144,7 @@ def test_vez_validate_merges_a_folder_of_journals(tmp_path: Path, capsys: pytest
     assert "lines are those of the merged trace" in out
     (folder / "3-x.jsonl").unlink()
     assert run(["validate", str(folder)]) == 65
-    assert "a journal is missing" in capsys.readouterr().err
+    assert "the journal 3-life 3.jsonl is missing" in capsys.readouterr().err
 
 
 def test_journals_of_a_file_can_be_held_against_an_algorithm_with_other_parameters(

@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vez.cli.app import run
+from vez.cli.parameters.recorded_runs import merged
 from vez.core.trace import (
     AnyEvent,
     Crashed,
@@ -175,13 +177,65 @@ def test_faults_take_their_place_by_time() -> None:
         ([life(1, Started(0, 1)), life(2, Recovered(0, 2))], "the start of node 2 is in no journal"),
         (
             [life(1, Started(0, 1), Received(1, 1, 2, 7, "z")), life(2, Started(0, 2))],
-            "message 7 of node 2, which is in no",
+            "message 7 of node 2, which node 1 received, is in no journal",
+        ),
+        (
+            [life(1, Started(0, 1), Received(1, 1, 2, 7, "z")), life(2, Started(0, 2), incarnation="z")],
+            "message 7 of node 2, which node 1 received, is not in the journal of node 2",
+        ),
+        (
+            [life(1, Started(0, 1), Lost(1, 1, 7, "crash")), life(2, Started(0, 2))],
+            "message 7 of node 1, which node 1 lost, is not in the journal of node 1",
         ),
     ],
 )
 def test_journals_that_do_not_belong_together_are_refused(lives: list[Life], words: str) -> None:
     with pytest.raises(BadData, match=words):
         merge(lives)
+
+
+def test_the_hint_names_the_journal_that_is_missing_or_damaged() -> None:
+    received = life(1, Started(0, 1), Received(1, 1, 2, 7, "z"))
+    for lives, hint in (
+        ([received, life(2, Started(0, 2))], "the journal 2-z.jsonl is missing"),
+        ([received, life(2, Started(0, 2), incarnation="z")], "2-z.jsonl is damaged or cut short"),
+        ([life(1, Started(0, 1))], "a journal of node 2 is missing"),
+        ([life(1, Started(0, 1)), life(2, Recovered(0, 2))], "a journal of node 2 is missing"),
+        ([life(1, Started(0, 1)), life(2, Fired(0, 2, "a"))], "2-a.jsonl is damaged"),
+    ):
+        with pytest.raises(BadData) as caught:
+            merge(lives)
+        assert hint in caught.value.hint
+
+
+def test_the_same_journal_given_twice_is_refused(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "1-a.jsonl", head(1))
+    journal.write([Started(5, 1)])
+    journal.close()
+    (tmp_path / "copy.jsonl").write_bytes((tmp_path / "1-a.jsonl").read_bytes())
+    with pytest.raises(BadData, match=r"1-a\.jsonl and .*copy\.jsonl are journals of the same life of node 1"):
+        read_lives(tmp_path)
+
+
+def test_journals_that_lost_any_line_are_judged_or_refused_in_words(tmp_path: Path) -> None:
+    """Lines are taken out of a real run, one by one and to the end. No error is a traceback, and none names the journal
+    of a node as missing that is there."""
+    kept = tmp_path / "kept"
+    options = ["--time-scale", "5", "--keep", str(kept)]
+    assert run(["cluster", "-n", "2", "--algorithm", "majority", *options]) == 0
+    hints = set[str]()
+    for path in sorted((kept / "journal").iterdir()):
+        whole = path.read_bytes()
+        lines = whole.splitlines(keepends=True)
+        for place in range(2, len(lines)):
+            for left in (lines[:place], lines[:place] + lines[place + 1 : -1]):
+                path.write_bytes(b"".join(left))
+                try:
+                    merged(kept, None)
+                except BadData as error:
+                    hints.add(error.hint.replace(path.name, "it"))
+        path.write_bytes(whole)
+    assert hints == {"it is damaged or cut short"}
 
 
 def test_the_algorithm_may_lie_in_another_folder_on_each_host() -> None:

@@ -35,7 +35,18 @@ def read_lives(folder: Path) -> list[Life]:
     """
     if (inner := folder / "journal").is_dir():
         folder = inner
-    lives = [life for path in sorted(folder.glob("*.jsonl")) if (life := read_life(path)) is not None]
+    lives, found = list[Life](), dict[tuple[int, str], Path]()
+    for path in sorted(folder.glob("*.jsonl")):
+        life = read_life(path)
+        if life is None:
+            continue
+        other = found.setdefault((life.head.node, life.head.incarnation), path)
+        if other is not path:
+            raise BadData(
+                f"{other} and {path} are journals of the same life of node {life.head.node}",
+                hint="remove one of them; the file of a life is named after its node and its incarnation",
+            )
+        lives.append(life)
     if not lives:
         raise MissingFile(f"there are no journals in {folder}", hint="`vez node --trace DIR` writes them")
     return sorted(lives, key=lambda life: life.events[0].at)

@@ -40,6 +40,7 @@ def merge(lives: Sequence[Life], faults: Iterable[AnyEvent] = ()) -> Merged:
     """The events of all journals in one sequence. The times of `faults` are of the same clock as the journals."""
     _check_one_run(lives)
     numbers = _numbers(lives)
+    _check_sendings(lives, numbers)
     delivered = {source for life in lives for event in life.events if (source := _source(life, event)) is not None}
     lanes, cut = _lanes(lives, list(faults), numbers, delivered)
     start = min(lane[0].at for lane in lanes.values())
@@ -78,6 +79,29 @@ def _check_one_run(lives: Sequence[Life]) -> None:
             if mine != other:
                 nodes = f"node {first.node} and {other} for node {life.head.node}"
                 raise BadData(f"journals of different runs: {name} is {mine} for {nodes}")
+
+
+def _check_sendings(lives: Sequence[Life], numbers: dict[Source, int]) -> None:
+    """Refuse journals in which a message arrives or is lost that no journal sends, and name the journal."""
+    present = {(life.head.node, life.head.incarnation) for life in lives}
+    for life in lives:
+        for event in life.events:
+            source = _source(life, event)
+            if isinstance(event, Lost):
+                source = event.process, life.head.incarnation, event.number
+            if source is None or source in numbers:
+                continue
+            sender, incarnation, number = source
+            end = "received" if isinstance(event, Received) else "lost"
+            message = f"message {number} of node {sender}, which node {event.process} {end}"
+            name = f"{sender}-{incarnation}.jsonl"  # as nodes name them
+            if (sender, incarnation) in present:
+                raise BadData(
+                    f"{message}, is not in the journal of node {sender}", hint=f"{name} is damaged or cut short"
+                )
+            raise BadData(
+                f"{message}, is in no journal", hint=f"the journal {name} is missing: copy it into the folder"
+            )
 
 
 def _numbers(lives: Sequence[Life]) -> dict[Source, int]:
@@ -124,7 +148,7 @@ def _lanes(
             event for event in faults if event.process == process and not isinstance(event, Crashed)
         ]
         _insert(lane, others)
-        _check_begin(process, lane)
+        _check_begin(process, lane, own)
     _add_lost_to_the_dead(lanes)
     return lanes, tuple(cut)
 
@@ -134,10 +158,7 @@ def _renumbered(life: Life, numbers: dict[Source, int], delivered: set[Source]) 
     incarnation = life.head.incarnation
     for event in life.events:
         if isinstance(event, Received):
-            source = _source(life, event)
-            if source not in numbers:
-                raise BadData(f"node {event.process} received message {event.number} of node {event.sender}, "
-                              "which is in no journal", hint="a journal is missing")  # fmt: skip
+            source = event.sender, event.incarnation or incarnation, event.number
             yield Delivered(event.at, event.process, event.sender, numbers[source])
         elif isinstance(event, Sent):
             yield msgspec.structs.replace(event, number=numbers[event.process, incarnation, event.number])
@@ -181,10 +202,16 @@ def _insert(lane: list[AnyEvent], others: list[AnyEvent]) -> None:
         lane.insert(place, event)
 
 
-def _check_begin(process: int, lane: list[AnyEvent]) -> None:
+def _check_begin(process: int, lane: list[AnyEvent], own: list[Life]) -> None:
     first = next((event for event in lane if isinstance(event, Started | Recovered)), None)
-    if not isinstance(first, Started):
-        raise BadData(f"the start of node {process} is in no journal", hint="a journal is missing")
+    if isinstance(first, Started):
+        return
+    whole = not own or isinstance(own[0].events[0], Recovered)
+    name = "" if whole else f"{process}-{own[0].head.incarnation}.jsonl"
+    hint = (
+        f"a journal of node {process} is missing" if whole else f"{name} is damaged: its first event must be the start"
+    )
+    raise BadData(f"the start of node {process} is in no journal", hint=hint)
 
 
 def _add_lost_to_the_dead(lanes: dict[int, list[AnyEvent]]) -> None:
