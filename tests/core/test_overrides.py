@@ -101,7 +101,7 @@ PARAMETERS: list[tuple[str, dict[str, Any], str]] = [
     ("majority", {"weights": [[1, 3], [1, 3]]}, "majority: weights: a process has more than one weight"),
     ("majority", {"weights": [[1, -1]]}, "majority: weights: expected 0 or more"),
     ("raymond", {"arity": 0}, "raymond: arity: expected 1 or more children, found 0"),
-    ("itai-rodeh", {"names": -1}, "itai-rodeh: size, names: expected 0 or more"),
+    ("itai-rodeh", {"names": -1}, "itai-rodeh: size, names: expected 0 to"),
     ("quorum", {"quorum": -1}, "quorum: coordinators: expected 1 or more"),
     ("quorum-retry", {"coordinators": 0}, "quorum-retry: coordinators: expected 1 or more"),
 ]

@@ -64,6 +64,15 @@ def check_parameters(process: Process, ids: tuple[int, ...]) -> None:
     words = _ask(type(process), "objection", lambda: process.objection(ids))
     if words:
         raise Misuse(f"{process.name or type(process).__name__}: {words}", hint=f"processes: {few(ids)}")
+    longest_delay_ms(process)
+    longest_stay_ms(process)
+
+
+def check_duration(what: str, value: object) -> None:
+    """Refuse a value that is not a duration. Parameters whose names end in `_ms` are durations: a timer of less than 0
+    ms, or of more than the longest one, would end the run when it is set."""
+    if isinstance(value, int | float) and not 0 <= value <= LONGEST_MS:
+        raise Misuse(f"{what}: expected 0 to {LONGEST_MS:,} ms, found {value:g}")
 
 
 def _duration(process: Process, name: str) -> float | None:

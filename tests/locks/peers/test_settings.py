@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
+from msgspec import convert
 
 from tests.locks.peers.groups import key_file
 from vez.catalogue.algorithms import ALGORITHMS
+from vez.core.process import PARAMETER, Mutex, marked
 from vez.core.trace import Elected
 from vez.errors import BadData, MissingFile, Misuse, UnknownName
 from vez.locks.engines import open_engine
@@ -18,6 +21,7 @@ from vez.worlds.node.group import Tcp
 from vez.worlds.sim.scenario import Crash, Elect, Scenario
 from vez.worlds.sim.simulation import simulate
 
+LEASE = "algorithm=coordinator-lease&me=1&key_file=KEY"
 PLACES = "//127.0.0.1:7001,127.0.0.1:7002,[::1]:7003"
 
 
@@ -63,7 +67,20 @@ def test_a_group_file(tmp_path: Path) -> None:
         (f"peers:{PLACES}?algorithm=raimond&me=1&key_file=KEY", "did you mean raymond"),
         (f"peers:{PLACES}?algorithm=raymond&me=1&key_file=KEY&aritty=3", "did you mean arity"),
         (f"peers:{PLACES}?algorithm=raymond&me=1&key_file=KEY&arity=many", "parameter arity of raymond"),
+        (f"peers:{PLACES}?algorithm=raymond&me=1&key_file=KEY&arity=0", "arity: expected 1 or more children, found 0"),
+        (f"peers:{PLACES}?{LEASE}&lease_ms=-5", "lease_ms of coordinator-lease: expected 0 to .* ms, found -5"),
+        (f"peers:{PLACES}?{LEASE}&lease_ms=1e13", r"lease_ms of coordinator-lease: expected .* found 1e\+13"),
+        (f"peers:{PLACES}?{LEASE}&lease_ms=4", "a lock by coordinator-lease would be lost at once"),
+        (f"peers:{PLACES}?algorithm=majority&me=1&key_file=KEY&spread_ms=-1", "spread_ms of majority: expected 0 to"),
+        (f"peers:{PLACES}?algorithm=bully&me=1&key_file=KEY&answer_ms=-1", "answer_ms of bully: expected 0 to"),
+        (f"peers:{PLACES}?algorithm=maekawa&me=1&key_file=KEY&voting_sets=[[1],[2],[3]]", "share no voter"),
         (f"peers:{PLACES}?algorithm=raymond&me=1&key_file=KEY&names=0", "expected 1 to"),
+        (f"peers:{PLACES}?algorithm=raymond&me=1&key_file=KEY&names=1_0", "names=1_0: expected a whole number"),
+        (f"peers:{PLACES}?algorithm=raymond&me=\u0661&key_file=KEY", "expected a whole number"),
+        (f"peers:{PLACES}?algorithm=raymond&me=1&key_file=KEY&join=1_0", "join=1_0: expected a number from 0 to"),
+        (f"peers:{PLACES}?algorithm=raymond&me=1&key_file=KEY&reply=-1", "reply=-1: expected a number from 0 to"),
+        (f"peers:{PLACES}?algorithm=raymond&me=1&key_file=KEY&state=", "the option state is empty"),
+        (f"peers:{PLACES}?algorithm=raymond&me=1&key_file=KEY&suspect_ms=50", "beat_ms=100 is not below suspect_ms=50"),
         (f"peers:{PLACES}?algorithm=raymond&me=1&key_file=KEY&time_scale=nan", "expected a number"),
         (f"peers:{PLACES}?algorithm=raymond&me=1&key_file=KEY&detector=oracle", "unknown detector"),
         ("peers://127.0.0.1:7001?algorithm=raymond&me=1&key_file=KEY", "needs at least 2"),
@@ -81,6 +98,34 @@ def test_what_is_wrong_is_said_in_one_line(url: str, words: str, tmp_path: Path)
         open_engine(text)
     assert "\n" not in str(found.value)
     assert "secret" not in str(found.value)
+
+
+VALUES = ("-5", "-1", "0", "1", "1.5", "4", "1e9", "1e13", "1e400", "nan", "-inf", "true", "null", "text", "",
+          "99999999999999999999", "[]", "{}", "[1]", "[9]", "[[1,2]]", "[[1,1],[1,2]]", "[[9,1]]", "[[1,-1]]",
+          "[[1,2],[2,3],[1,3]]", "[[1],[2],[3]]", "chang-roberts")  # fmt: skip
+PARAMETERS = [
+    (name, parameter) for name, kind in ALGORITHMS.items() if not why_not(name, kind)
+    for parameter in marked(kind, PARAMETER)
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "parameter"), PARAMETERS)
+def test_parameters_that_the_url_accepts_end_no_member(name: str, parameter: str) -> None:
+    """A value is refused before the member joins its group, or the algorithm runs with it."""
+    accepted = []
+    for value in VALUES:
+        try:
+            found = read_url(f"peers://unix:1,unix:2,unix:3?algorithm={name}&me=1&{parameter}={quote(value)}")
+        except (Misuse, BadData):
+            continue
+        accepted.append(value)
+        traits_of(found)
+        asked = [{"process": member, "at_ms": member} for member in found.group.ids]
+        harness = {"want": asked} if issubclass(found.kind, Mutex) else {"elect": asked[:1]}
+        limits = {"until_ms": 20, "max_events": 200, "parameters": found.setup.scenario.parameters}
+        scenario = convert({"algorithm": name, "n": 3} | limits | harness, Scenario)
+        simulate(scenario, found.kind)  # raises if a handler fails
+    assert 0 < len(accepted) < len(VALUES)
 
 
 def test_what_can_be_an_engine_is_what_the_class_says() -> None:

@@ -18,6 +18,7 @@ from __future__ import annotations
 from vez.core import Assumption, Election, Io, Message, Parameter, Property, Ring, View
 
 IDLE, ACTIVE, PASSIVE, LEADER = "", "active", "passive", "leader"
+LARGEST = 1_000_000_000
 
 
 class Candidacy(Message):
@@ -50,7 +51,8 @@ class ItaiRodeh(Election):
     drawn: int = 0  # the name drawn in this round; meaningful while active
 
     def objection(self, ids: tuple[int, ...]) -> str:
-        return "size, names: expected 0 or more" if min(self.size, self.names) < 0 else ""
+        fits = 0 <= min(self.size, self.names) <= max(self.size, self.names) <= LARGEST
+        return "" if fits else f"size, names: expected 0 to {LARGEST:,}"
 
     def on_elect(self, io: Io) -> None:
         if self.state == IDLE:

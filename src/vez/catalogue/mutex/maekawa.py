@@ -49,6 +49,11 @@ class Maekawa(Mutex):
     voted_for: int | None = None  # voter: who has the vote
     queue: tuple[int, ...] = ()  # voter: who waits for the vote, in the order of arrival
 
+    def objection(self, ids: tuple[int, ...]) -> str:
+        for process in ids if self.voting_sets else ():
+            voting_set(process, ids, self.voting_sets)  # raises if the sets are wrong
+        return ""
+
     def on_start(self, io: Io) -> None:
         self.voters = voting_set(io.me, (io.me, *io.peers), self.voting_sets)
 

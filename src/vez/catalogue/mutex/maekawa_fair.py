@@ -95,6 +95,11 @@ class MaekawaFair(Mutex):
     queue: tuple[tuple[int, int], ...] = ()  # voter: requests that wait for it, oldest first
     inquired: bool = False  # voter: the vote has been asked back
 
+    def objection(self, ids: tuple[int, ...]) -> str:
+        for process in ids if self.voting_sets else ():
+            voting_set(process, ids, self.voting_sets)  # raises if the sets are wrong
+        return ""
+
     @classmethod
     def bypass_bound(cls, n: int) -> int:
         return n - 1

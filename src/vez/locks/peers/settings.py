@@ -9,6 +9,7 @@ of the algorithm.
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -19,6 +20,7 @@ from vez.catalogue.load import load_algorithm
 from vez.core.assumptions import Assumption
 from vez.core.detectors import MONITORS
 from vez.core.detectors import Settings as DetectorSettings
+from vez.core.overrides import longest_stay_ms
 from vez.core.process import DURABLE, PARAMETER, Process, marked
 from vez.core.topology import Ring
 from vez.errors import Misuse, UnknownName
@@ -49,6 +51,10 @@ OPTIONS = {
 """Options of the URL and what they mean."""
 _TLS = ("authority", "certificate", "certificate_key")
 MOST_NAMES = 100_000
+LARGEST = 1_000_000_000
+"""The largest value of an option that is a number."""
+_WHOLE = re.compile(r"-?[0-9]{1,18}")
+_NUMBER = re.compile(r"[0-9]{1,18}(\.[0-9]{1,18})?(e[+-]?[0-9]{1,2})?", re.IGNORECASE)
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -136,10 +142,21 @@ def read_url(url: str) -> Settings:
     me = _whole(given, "me", 0)
     if me not in group.addresses:
         raise Misuse(f"me={me} is not a member of the group", hint=f"members: {', '.join(map(str, group.ids))}")
+    if longest_stay_ms(setup.process(me)) == 0:
+        raise Misuse(
+            f"with these parameters a lock by {name} would be lost at once: its longest stay is 0 ms",
+            hint=f"`vez algorithms {name}` says what its parameters mean",
+        )
     suspect_ms = _number(given, "suspect_ms", 1000, least=1)
+    beat_ms = _number(given, "beat_ms", 100, least=1)
     detector = given.get("detector", "heartbeat")
     if detector not in ("none", *MONITORS):
         raise UnknownName("detector", detector, ("none", *MONITORS))
+    if detector == "heartbeat" and beat_ms >= suspect_ms:
+        raise Misuse(
+            f"beat_ms={beat_ms:g} is not below suspect_ms={suspect_ms:g}: every member would be taken for dead",
+            hint="several heartbeats should fit into suspect_ms",
+        )
     names = _whole(given, "names", 1000)
     if not 1 <= names <= MOST_NAMES:
         raise Misuse(f"names={names}, expected 1 to {MOST_NAMES}")
@@ -155,9 +172,7 @@ def read_url(url: str) -> Settings:
         join_s=_number(given, "join", 10),
         reply_s=_number(given, "reply", 1),
         detector=detector,
-        detector_settings=DetectorSettings(
-            interval_ms=_number(given, "beat_ms", 100, least=1), timeout_ms=suspect_ms, step_ms=suspect_ms / 2
-        ),
+        detector_settings=DetectorSettings(interval_ms=beat_ms, timeout_ms=suspect_ms, step_ms=suspect_ms / 2),
     )
 
 
@@ -170,6 +185,8 @@ def _options(query: str) -> dict[str, str]:
     for key, text in pairs:
         if key in given:
             raise Misuse(f"{SCHEME}: the option {key} is given twice")
+        if key in OPTIONS and not text:
+            raise Misuse(f"{SCHEME}: the option {key} is empty", hint=f"expected {OPTIONS[key]}")
         given[key] = text
     if "key" in given:  # a secret in a URL is shown in logs and lists of processes
         raise Misuse(f"{SCHEME}: a key does not belong into a URL", hint="put it into a file: key_file=PATH")
@@ -212,21 +229,15 @@ def _value(text: str) -> Any:
 
 
 def _number(given: dict[str, str], option: str, default: float, *, least: float = 0.0) -> float:
-    text = given.get(option)
-    if text is None:
-        return float(default)
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not least <= value <= 1e9:
-        raise Misuse(f"{option}={text[:40]}: expected a number of at least {least:g}")
+    text = given.get(option, str(default))
+    value = float(text) if _NUMBER.fullmatch(text) else -1.0
+    if not least <= value <= LARGEST:
+        raise Misuse(f"{option}={text[:40]}: expected a number from {least:g} to {LARGEST:,}")
     return value
 
 
 def _whole(given: dict[str, str], option: str, default: int) -> int:
     text = given.get(option, str(default))
-    try:
-        return int(text)
-    except ValueError:
-        raise Misuse(f"{option}={text[:40]}: expected a whole number") from None
+    if not _WHOLE.fullmatch(text):
+        raise Misuse(f"{option}={text[:40]}: expected a whole number")
+    return int(text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vez.core.assumptions import Assumption, Property
+from vez.core.overrides import longest_delay_ms, longest_stay_ms
 from vez.core.process import DURABLE, Mutex, Process, marked
 from vez.locks.engines.base import Traits
 from vez.locks.peers.eligible import can_resign, has_terms, has_tokens, holds_one_election
@@ -101,12 +102,11 @@ def _election_notes(settings: Settings) -> Iterator[str]:
 
 
 def _bounds(settings: Settings) -> str:
-    longest_ms = settings.setup.process(settings.me).longest_delay_ms()
+    longest_ms = longest_delay_ms(settings.setup.process(settings.me))
     if longest_ms is None:
         return "a member that answers too late is taken for dead."
     return f"a message that takes more than {longest_ms * settings.time_scale:g} ms can break its promises."
 
 
 def _longest_stay_ms(settings: Settings) -> float | None:
-    process = settings.setup.process(settings.me)
-    return process.longest_stay_ms() if isinstance(process, Mutex) else None
+    return longest_stay_ms(settings.setup.process(settings.me))

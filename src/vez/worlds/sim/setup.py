@@ -164,6 +164,8 @@ class Setup:
                     f"{what} {name} of {self.scenario.algorithm}: expected a finite number, found {value}",
                     hint="use a very large number instead of infinity",
                 )
+            if what == "parameter" and name.endswith("_ms"):
+                overrides.check_duration(f"{what} {name} of {self.scenario.algorithm}", converted[name])
         return converted
 
     def _check_processes(self) -> None:

@@ -14,7 +14,6 @@ NONSENSE = [
     ("etcd-lock-timed", "lease_seconds=-1", "lease_seconds is 1 or more, found -1"),
     ("etcd-lock-timed", "margin=-1", "margin is 0 or more, found -1"),
     ("etcd-lock-timed", "margin=7", "margin is at most lease_seconds=6, found 7"),
-    ("etcd-lock-timed", "delay_ms=-1", "delay_ms is 0 or more, found -1"),
     ("etcd-lock-timed", "stay=-1", "stay is 0 or more, found -1"),
     ("etcd-lock", "doubts=-1", "doubts is 0 or more, found -1"),
     ("etcd-lock", "expiries=-1", "expiries is 0 or more, found -1"),
