@@ -1,6 +1,4 @@
-"""Codec: translates operations of etcd into requests of its JSON gateway, and the replies back. No I/O.
-
-Keys and values are base64, 64-bit numbers are text, and fields that are 0, false or empty are left out.
+"""Codec: translates operations of etcd into requests of its JSON gateway, and the replies (`replies.py`) back. No I/O.
 
 A read-only transaction is never sent as a transaction. etcd 3.5.1, and other versions before the fix of its issue
 14110, panic if the client of such a transaction disconnects while it runs. One read is sent as a plain range. Several
@@ -10,11 +8,26 @@ and for a write the server does not check whether the client is still connected.
 
 from __future__ import annotations
 
-from base64 import b64decode, b64encode
-from typing import Any
+from base64 import b64encode
+from typing import Any, TypeVar
 
 import msgspec
 
+from vez.locks.engines.etcd.replies import (
+    Change,
+    HeaderOnly,
+    KeyValue,
+    LeaseReply,
+    NotEtcd,
+    Range,
+    RangeReply,
+    Renewal,
+    Result,
+    TxnReply,
+    Watched,
+    read,
+    said,
+)
 from vez.locks.recipes.etcd.operations import (
     EVERYTHING,
     Compare,
@@ -36,6 +49,8 @@ from vez.locks.recipes.etcd.operations import (
     prefix_end,
 )
 
+T = TypeVar("T")
+
 _encoder = msgspec.json.Encoder()
 _NOTHING = "vez/nothing"
 """A key that is never written."""
@@ -53,15 +68,6 @@ def _only_reads(txn: Txn) -> bool:
 
 def _is_one_read(txn: Txn) -> bool:
     return not txn.conditions and len(txn.then) == 1 and not txn.otherwise and isinstance(txn.then[0], Get)
-
-
-def decoded(text: bytes) -> Any:
-    """Parse a JSON text. Raises `msgspec.DecodeError`, which is a `ValueError`, for a text that etcd could not have
-    written."""
-    try:
-        return msgspec.json.decode(text)
-    except RecursionError as error:
-        raise msgspec.DecodeError("it is nested too deeply") from error
 
 
 class Codec:
@@ -85,29 +91,29 @@ class Codec:
 
     def decode(self, request: Request, body: bytes) -> TxnDone | LeaseFor | None:
         """Parse the reply to a request. Every reply of etcd has a header. JSON from any other server has none, and is
-        refused."""
-        found = decoded(body)
-        if isinstance(request, KeepAlive):
-            found = found["result"]
-        revision = int(found["header"]["revision"])
+        refused with `NotEtcd`."""
         if isinstance(request, Txn):
             if _is_one_read(request):
-                return TxnDone(True, (self._found(found),), revision)
-            asked = request.then if found.get("succeeded") else request.otherwise
-            replies = found.get("responses", [])
-            if found.get("succeeded") and _only_reads(request):
-                replies = replies[:-1]
-            return TxnDone(
-                bool(found.get("succeeded")),
-                tuple(self._reply(one, reply) for one, reply in zip(asked, replies, strict=True)),
-                revision,
-            )
+                found = read(RangeReply, body)
+                return TxnDone(True, (self._found(found),), found.header.revision)
+            return self._done(request, read(TxnReply, body))
         if isinstance(request, Revoke):
+            read(HeaderOnly, body)
             return None
-        seconds = int(found.get("TTL", 0))
-        if isinstance(request, LeaseGrant) and seconds <= 0:
-            raise ValueError(f"a lease of {seconds} seconds")
-        return LeaseFor(seconds)
+        lease = read(Renewal, body).result if isinstance(request, KeepAlive) else read(LeaseReply, body)
+        if request.lease != lease.ID:
+            raise NotEtcd(f"expected lease {request.lease:x}, found {lease.ID:x}")
+        if isinstance(request, LeaseGrant) and lease.TTL <= 0:
+            raise NotEtcd(f"expected a lease of {request.seconds} seconds, found {lease.TTL}")
+        return LeaseFor(max(0, lease.TTL))
+
+    def _done(self, txn: Txn, found: TxnReply) -> TxnDone:
+        """The results of a transaction, one for each operation that was asked for."""
+        asked = (*txn.then, *((_NO_READ,) if _only_reads(txn) else ())) if found.succeeded else txn.otherwise
+        if len(found.responses) != len(asked):
+            raise NotEtcd(f"expected {len(asked)} results of a transaction, found {len(found.responses)}")
+        replies = tuple(self._reply(one, reply) for one, reply in zip(asked, found.responses, strict=True))
+        return TxnDone(found.succeeded, replies[: len(txn.then) if found.succeeded else None], found.header.revision)
 
     def watch(self, watch: Watch, *, now: bool = False) -> bytes:
         """The body of a watch request, from the revision that `watch` asks for or, if `now` is true, from the present
@@ -119,21 +125,15 @@ class Codec:
             create["start_revision"] = str(watch.start)
         return _encoder.encode({"create_request": create})
 
-    def revision(self, result: dict[str, Any]) -> int:
-        """The revision of the store at the time when the server wrote this watch message."""
-        return int(result["header"]["revision"])
+    def events(self, result: Watched) -> tuple[Event, ...]:
+        """The events of one watch message. Raises `NotEtcd`."""
+        return tuple(self._event(one) for one in result.events)
 
-    def events(self, result: dict[str, Any]) -> tuple[Event, ...]:
-        """The events of one watch message."""
-        return tuple(self._event(one) for one in result.get("events", ()))
-
-    def _event(self, found: dict[str, Any]) -> Event:
-        kv = found["kv"]
-        revision = int(kv["mod_revision"])
-        if found.get("type") == "DELETE":
-            return Event(self._plain(kv["key"]), revision)
-        entry = self._entry(kv)
-        return Event(entry.key, revision, entry)
+    def _event(self, found: Change) -> Event:
+        if found.type == "DELETE":
+            return Event(self._plain(found.kv.key), found.kv.mod_revision)
+        entry = self._entry(found.kv)
+        return Event(entry.key, entry.mod, entry)
 
     def _txn(self, txn: Txn) -> dict[str, Any]:
         return {
@@ -175,23 +175,34 @@ class Codec:
             asked["max_create_revision"] = str(one.created_before - 1)
         return {"request_range": asked}
 
-    def _reply(self, asked: Put | Delete | Get, reply: dict[str, Any]) -> Written | Found:
+    def _reply(self, asked: Put | Delete | Get, reply: Result) -> Written | Found:
         if isinstance(asked, Get):
-            return self._found(reply["response_range"])
+            return self._found(_there(reply.response_range, "a range"))
         if isinstance(asked, Delete):
-            return Written(int(reply["response_delete_range"].get("deleted", 0)))
+            return Written(_there(reply.response_delete_range, "a removal").deleted)
+        _there(reply.response_put, "a put")
         return Written()
 
-    def _found(self, reply: dict[str, Any]) -> Found:
-        return Found(tuple(self._entry(kv) for kv in reply.get("kvs", ())))
+    def _found(self, reply: Range) -> Found:
+        return Found(tuple(self._entry(kv) for kv in reply.kvs))
 
-    def _entry(self, kv: dict[str, Any]) -> Entry:
-        value = b64decode(kv.get("value", "")).decode(errors="replace")
-        create, mod = int(kv["create_revision"]), int(kv["mod_revision"])
-        return Entry(self._plain(kv["key"]), value, create, mod, int(kv.get("lease", 0)))
+    def _entry(self, kv: KeyValue) -> Entry:
+        if not kv.create_revision:
+            raise NotEtcd("expected the revision at which a key was created, found none")
+        value = kv.value.decode(errors="replace")
+        return Entry(self._plain(kv.key), value, kv.create_revision, kv.mod_revision, kv.lease)
 
     def _key(self, key: str) -> str:
         return b64encode((self._namespace + key).encode()).decode()
 
-    def _plain(self, key: str) -> str:
-        return b64decode(key).decode(errors="replace")[self._start :]
+    def _plain(self, key: bytes) -> str:
+        text = key.decode(errors="replace")
+        if not text.startswith(self._namespace):
+            raise NotEtcd(f"expected a key that begins with {self._namespace!r}, found {said(text)!r}")
+        return text[self._start :]
+
+
+def _there(result: T | None, what: str) -> T:
+    if result is None:
+        raise NotEtcd(f"expected the result of {what} in a transaction, found another one")
+    return result

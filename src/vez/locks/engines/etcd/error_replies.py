@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import msgspec
-
 from vez.errors import EngineUnavailable
-from vez.locks.engines.etcd.codec import decoded
+from vez.locks.engines.etcd.replies import NotEtcd, Watched, WatchLine, read, read_failure, said
 from vez.locks.engines.network.transport import WatchEnded
 from vez.locks.recipes import Refused, Unknown
 
@@ -15,6 +11,7 @@ INVALID, NOT_FOUND, DENIED, EXHAUSTED, PRECONDITION, UNIMPLEMENTED, UNAUTHENTICA
 """gRPC status codes. All others (unavailable, deadline exceeded, internal …) leave the outcome unknown. etcd also
 replies "unavailable" if the leader changed while a request was in progress."""
 BAD_TOKEN = ("invalid auth token", "revision of auth store is old", "user name is empty")
+ENDED = "the server ended it"
 SPACE = "database space exceeded"
 
 
@@ -28,7 +25,7 @@ class Stranger(EngineUnavailable):
 
 def verdict(status: int, body: bytes, where: str) -> Refused | Unknown:
     """Translate the HTTP status of a reply into a verdict. Raises if the same call would fail again."""
-    code, text = _error(body)
+    code, text = read_failure(body)
     if code is None:
         raise stranger(where, f"it answered with status {status}")
     if any(sign in text for sign in BAD_TOKEN):
@@ -55,7 +52,7 @@ def no_user(where: str, text: str) -> EngineUnavailable:
 
 def bad_login(status: int, body: bytes, where: str, user: str) -> EngineUnavailable | None:
     """The error for a login that was refused; None if the server could not decide."""
-    code, text = _error(body)
+    code, text = read_failure(body)
     if code is None:
         return stranger(where, f"it answered with status {status}")
     if code in (INVALID, DENIED, UNAUTHENTICATED, PRECONDITION, NOT_FOUND):
@@ -64,18 +61,18 @@ def bad_login(status: int, body: bytes, where: str, user: str) -> EngineUnavaila
     return None
 
 
-def result(line: bytes) -> dict[str, Any]:
-    """Parse one watch message. Raises `WatchEnded` if it says that the watch has ended."""
-    try:
-        message = decoded(line)
-        found: dict[str, Any] = message.get("result") or {}
-    except (msgspec.DecodeError, AttributeError) as error:
-        raise WatchEnded(f"not a message of a watch: {error}") from error
-    if "error" in message:
-        raise WatchEnded(str(message["error"]))
-    if found.get("canceled"):
-        compacted = f"revision {found['compact_revision']} was compacted" if found.get("compact_revision") else ""
-        raise WatchEnded(found.get("cancel_reason") or compacted or "the server ended it")
+def result(line: bytes) -> Watched:
+    """Parse one watch message. Raises `WatchEnded` if it says that the watch has ended, and `NotEtcd`."""
+    message = read(WatchLine, line)
+    if message.error is not None:
+        text = message.error if isinstance(message.error, str) else message.error.message
+        raise WatchEnded(said(text) or ENDED)
+    found = message.result
+    if found is None:
+        raise NotEtcd("expected a result or an error, found neither")
+    if found.canceled:
+        compacted = f"revision {found.compact_revision} was compacted" if found.compact_revision else ""
+        raise WatchEnded(said(found.cancel_reason) or compacted or ENDED)
     return found
 
 
@@ -87,13 +84,6 @@ def stranger(where: str, what: str) -> Stranger:
     )
 
 
-def _error(body: bytes) -> tuple[int | None, str]:
-    """The gRPC code and the text of an error; the code is None if the body is not an error of etcd's gateway."""
-    try:
-        found = decoded(body)
-        inner = found["error"]
-        if isinstance(inner, dict):  # in a stream
-            return int(inner.get("grpc_code", 2)), str(inner.get("message", ""))
-        return int(found["code"]), str(inner)
-    except (msgspec.DecodeError, KeyError, TypeError, ValueError):
-        return None, ""
+def not_etcd(where: str, error: NotEtcd) -> Stranger:
+    """The error for a reply of another shape than etcd's."""
+    return stranger(where, f"a reply that is not etcd's ({error})")

@@ -7,20 +7,22 @@ import re
 import secrets
 import time
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import TypeVar
 
 import msgspec
 
 from vez.errors import VezError
 from vez.locks.engines.etcd.address import Address, Endpoint
-from vez.locks.engines.etcd.codec import decoded
-from vez.locks.engines.etcd.error_replies import stranger
+from vez.locks.engines.etcd.error_replies import not_etcd, stranger
 from vez.locks.engines.etcd.failures import LOST, why
 from vez.locks.engines.etcd.http import NotHttp
+from vez.locks.engines.etcd.replies import Alarm, Alarms, Member, Members, NotEtcd, Status, read, said
 from vez.locks.engines.etcd.thread_transport import EtcdTransport
 from vez.locks.engines.network.wires import NotConnected, WireError
 from vez.locks.engines.promises import Finding
 from vez.locks.recipes.etcd.operations import LeaseGrant, Revoke
+
+T = TypeVar("T")
 
 SECONDS = 5.0
 """Longest wait for one answer."""
@@ -46,9 +48,9 @@ class Facts(msgspec.Struct, frozen=True):
     """The answers of one member."""
 
     endpoint: Endpoint
-    status: dict[str, Any]
-    members: list[dict[str, Any]]
-    alarms: list[dict[str, Any]]
+    status: Status
+    members: tuple[Member, ...]
+    alarms: tuple[Alarm, ...]
     metrics: str
     synced: int | None
     """Number of disk syncs of the server during our two writes; None if the server does not report it."""
@@ -64,11 +66,11 @@ def _look(address: Address, endpoint: Endpoint) -> tuple[Facts | None, Finding]:
         reason = error.message if isinstance(error, VezError) else why(endpoint, error)
         advice = "others of the URL are used; bring it back, or take it out of the URL"
         return None, Finding(f"member {endpoint}", reason, advice, "problem")
-    role = "the leader" if facts.status.get("leader") == facts.status["header"].get("member_id") else "a follower"
-    if not int(facts.status.get("leader", 0)):
+    role = "the leader" if facts.status.leader == facts.status.header.member_id else "a follower"
+    if not facts.status.leader:
         return facts, Finding(f"member {endpoint}", "sees no leader", "nothing is granted without one", "problem")
     return facts, Finding(
-        f"member {endpoint}", f"etcd {facts.status['version']}, {role}, {facts.trip_ms:.1f} ms a round trip"
+        f"member {endpoint}", f"etcd {said(facts.status.version)}, {role}, {facts.trip_ms:.1f} ms a round trip"
     )
 
 
@@ -79,34 +81,35 @@ def _ask(address: Address, endpoint: Endpoint) -> Facts:
     try:
         token = transport.login(connection, SECONDS)
 
-        def post(path: str) -> dict[str, Any]:
+        def post(path: str, kind: type[T]) -> T | None:
             status, body = connection.call(f"/v3/{path}", b"{}", token, SECONDS)
-            if status == 401 or status == 403 or (status != 200 and path != "maintenance/status"):
-                return {}  # this user has no permission to read it
+            if status != 200 and kind is not Status:
+                return None  # this user has no permission to read it
             if status != 200 or not connection.exchange.reusable():
                 raise stranger(str(endpoint), f"it answered with status {status}")
             try:
-                found: dict[str, Any] = decoded(body)
-            except msgspec.DecodeError as error:
-                raise stranger(str(endpoint), f"a reply that is not etcd's ({error})") from error
-            return found
+                return read(kind, body)
+            except NotEtcd as error:
+                raise not_etcd(str(endpoint), error) from error
 
         trips = []
         for _ in range(TRIPS):
             begin = time.monotonic()
-            status = post("maintenance/status")
+            status = post("maintenance/status", Status)
             trips.append((time.monotonic() - begin) * 1000)
-        date = connection.exchange.date
-        ahead = parsedate_to_datetime(date).timestamp() - time.time() if date else 0.0
-        members, alarms = post("cluster/member/list").get("members", []), post("maintenance/alarm").get("alarms", [])
+        ahead = _ahead(connection.exchange.date)
+        members, alarms = (
+            post("cluster/member/list", Members) or Members(),
+            post("maintenance/alarm", Alarms) or Alarms(),
+        )
         before = _metric(_metrics(transport, endpoint), SYNCS)
         _write_twice(transport)
         metrics = _metrics(transport, endpoint)
         after = _metric(metrics, SYNCS)
         synced = None if before is None or after is None else int(after - before)
-        return Facts(endpoint, status, members, alarms, metrics, synced, sorted(trips)[TRIPS // 2], ahead)
-    except msgspec.DecodeError as error:
-        raise stranger(str(endpoint), str(error)) from error
+        assert status is not None, "only other replies may be absent"
+        trip_ms = sorted(trips)[TRIPS // 2]
+        return Facts(endpoint, status, members.members, alarms.alarms, metrics, synced, trip_ms, ahead)
     finally:
         connection.close()
         transport.close()
@@ -135,8 +138,16 @@ def _metrics(transport: EtcdTransport, endpoint: Endpoint) -> str:
 
 
 def _metric(text: str, name: str) -> float | None:
-    found = re.search(rf"^{name} (\S+)$", text, re.MULTILINE)
+    found = re.search(rf"^{name} ([0-9]{{1,18}}(\.[0-9]{{1,18}})?(e\+?[0-9]{{1,2}})?)$", text, re.MULTILINE)
     return float(found[1]) if found else None
+
+
+def _ahead(date: str) -> float:
+    """Seconds by which the clock that wrote this date is ahead of ours; 0 if it is no date."""
+    try:
+        return parsedate_to_datetime(date).timestamp() - time.time()
+    except (ValueError, OverflowError):
+        return 0.0
 
 
 def _cluster(address: Address, facts: Facts) -> list[Finding]:
@@ -146,7 +157,7 @@ def _cluster(address: Address, facts: Facts) -> list[Finding]:
         _space(facts),
         _clock(facts),
         *(
-            Finding("alarm", str(alarm.get("alarm", "?")), "nothing is written until it is disarmed", "problem")
+            Finding("alarm", said(alarm.alarm), "nothing is written until it is disarmed", "problem")
             for alarm in facts.alarms
         ),
         _protection(address),
@@ -154,7 +165,7 @@ def _cluster(address: Address, facts: Facts) -> list[Finding]:
 
 
 def _size(address: Address, facts: Facts) -> Finding:
-    voters = [member for member in facts.members if not member.get("isLearner")]
+    voters = [member for member in facts.members if not member.isLearner]
     if not voters:
         return Finding("cluster", "this user may not list its members", level="note")
     survives = (len(voters) - 1) // 2
@@ -177,7 +188,7 @@ def _durability(facts: Facts) -> Finding:
 
 
 def _space(facts: Facts) -> Finding:
-    used, quota = int(facts.status.get("dbSize", 0)), _metric(facts.metrics, "etcd_server_quota_backend_bytes")
+    used, quota = facts.status.dbSize, _metric(facts.metrics, "etcd_server_quota_backend_bytes")
     if quota is None:
         return Finding("space", f"{used >> 10:,} KiB used")
     told = f"{used >> 10:,} KiB of {int(quota) >> 20:,} MiB used"

@@ -11,8 +11,17 @@ from typing import Generic, Protocol, TypeVar
 import msgspec
 
 from vez.locks.engines.etcd.address import Address, Endpoint
-from vez.locks.engines.etcd.codec import Codec, decoded
-from vez.locks.engines.etcd.error_replies import Stranger, TokenExpired, bad_login, no_user, stranger, verdict
+from vez.locks.engines.etcd.codec import Codec
+from vez.locks.engines.etcd.error_replies import (
+    Stranger,
+    TokenExpired,
+    bad_login,
+    no_user,
+    not_etcd,
+    stranger,
+    verdict,
+)
+from vez.locks.engines.etcd.replies import Login, NotEtcd, read
 from vez.locks.engines.network.transport import Unreachable
 from vez.locks.recipes import Answer, Refused, Unknown
 from vez.locks.recipes.etcd.operations import Request
@@ -139,8 +148,8 @@ class Router(Generic[C]):
         if status == 200 and not body.startswith(b'{"error"'):
             try:
                 return Answer(self.codec.decode(request, body))
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise stranger(str(endpoint), f"a reply that is not etcd's ({error})") from error
+            except NotEtcd as error:
+                raise not_etcd(str(endpoint), error) from error
         try:
             return verdict(status, body, str(endpoint))
         except TokenExpired as error:
@@ -162,10 +171,9 @@ class Router(Generic[C]):
         stays empty."""
         if status == 200:
             try:
-                found = decoded(body)
-                token = str(found["header"] and found.get("token", ""))
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise stranger(str(endpoint), f"a reply that is not etcd's ({error})") from error
+                token = read(Login, body).token
+            except NotEtcd as error:
+                raise not_etcd(str(endpoint), error) from error
             self.token = token if token.isascii() and token.isprintable() else ""  # it is sent in a header
         elif (refused := bad_login(status, body, str(endpoint), self.address.user)) is not None:
             raise refused

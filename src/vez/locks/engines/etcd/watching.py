@@ -13,6 +13,7 @@ from typing import Any
 
 from vez.locks.engines.etcd.error_replies import BAD_TOKEN, result
 from vez.locks.engines.etcd.http import Exchange
+from vez.locks.engines.etcd.replies import NotEtcd, said
 from vez.locks.engines.etcd.router import Router
 from vez.locks.engines.network.transport import CALL_SECONDS, WatchEnded
 from vez.locks.engines.queueing import LONG
@@ -79,20 +80,20 @@ class Watching:
     def read(self, at: float) -> tuple[Event, ...]:
         """The events that have arrived. Raises `WatchEnded` if the watch has ended."""
         if self._exchange.status not in (0, 200):
-            raise self._ended(self._exchange.body().decode(errors="replace"))
+            raise self._ended(said(self._exchange.body().decode(errors="replace")))
         events: tuple[Event, ...] = ()
         self._heard = min(self._heard, at)
         for line in self._exchange.lines():
             self._heard, self._set = at, True
             try:
                 told = result(line)
-                if told.get("created") and begins_now(self._watch):
-                    moved_on = self._router.codec.revision(told) >= self._watch.start
+                if told.created and begins_now(self._watch):
+                    moved_on = told.header.revision >= self._watch.start
                     self._look_at = at + self._watch.late if moved_on else None
                 events += self._router.codec.events(told)
             except WatchEnded as error:
                 raise self._ended(str(error)) from error
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
+            except NotEtcd as error:
                 raise WatchEnded(f"not a message of a watch: {error}") from error
         if not self._set and at >= self._heard + CALL_SECONDS:
             raise WatchEnded(f"the server has not answered for {CALL_SECONDS:g} s")

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 
 from vez.errors import EngineUnavailable
 from vez.locks.engines.network.transport import CALL_SECONDS, Unreachable
-from vez.locks.recipes import Answer, Call, Lost, Proved, Recipe, Refused, Unknown, Wait, Withdrawn
+from vez.locks.recipes import Answer, Call, Failed, Lost, Proved, Recipe, Refused, Unknown, Wait, Withdrawn
 
 T = TypeVar("T")
 Clock = Callable[[], float]
@@ -16,6 +16,7 @@ Clock = Callable[[], float]
 CLEAN_UP_SECONDS = 1.0
 """Longest wait of a caller for the clean-up of its request, in seconds. After it, the clean-up continues in the
 background."""
+REFUSED_HINT = "what was asked for is undone in the background; `vez doctor URL` looks at the server"
 AFTER_LOST_WATCH = 0.05
 """Seconds to wait after a watch has ended, before the recipe looks again. A server that refuses watches must not be
 asked continuously."""
@@ -191,6 +192,10 @@ class RecipeRun(Generic[T]):
             self.result = end.value
             return None
         except Withdrawn:
+            return None
+        except Failed as error:  # the recipe has ended without a clean-up, so `clean` stays false
+            if self._failure is None:
+                raise EngineUnavailable(f"the server refuses it: {error}", hint=REFUSED_HINT) from None
             return None
         except Exception:
             if self._failure is None:

@@ -9,6 +9,7 @@ import contextlib
 import time
 from functools import partial
 
+from vez.errors import EngineUnavailable
 from vez.locks.engines.base import Request
 from vez.locks.engines.network.holding import NetworkClaim
 from vez.locks.engines.network.recipe_run import Over
@@ -26,7 +27,7 @@ from vez.locks.engines.network.session import (
 from vez.locks.engines.network.task_pump import TaskGuard, TaskPump
 from vez.locks.engines.network.task_side import TaskSessionBase
 from vez.locks.engines.task_primitives import Background, Cancelled, Lock, Mutex, acquire_within
-from vez.locks.recipes import Recipe
+from vez.locks.recipes import Recipe, SessionEnded
 
 
 class TaskSession(TaskSessionBase):
@@ -125,10 +126,12 @@ class TaskSessions:
                 self._sessions.append(session)
                 self._jobs.add(session.renewal)  # `close` waits for it: it may be revoking a session that was lost
                 session.renewal.start()
-        except BaseException:
+        except BaseException as error:
             session.end("it was not opened")
             if not guard.clean:
                 self.later(self._recipes.close_session(self._recipes.unopened(chosen)), session)
+            if isinstance(error, SessionEnded):
+                raise EngineUnavailable(f"the server ended the session that was being opened: {error}") from None
             raise
         return session
 

@@ -10,6 +10,7 @@ import contextlib
 import time
 from functools import partial
 
+from vez.errors import EngineUnavailable
 from vez.locks.engines.base import Request
 from vez.locks.engines.network.holding import NetworkClaim
 from vez.locks.engines.network.recipe_run import Over
@@ -27,7 +28,7 @@ from vez.locks.engines.network.session import (
 from vez.locks.engines.network.thread_pump import ThreadGuard, ThreadPump
 from vez.locks.engines.network.thread_side import ThreadSessionBase
 from vez.locks.engines.thread_primitives import Background, Cancelled, Lock, Mutex, acquire_within
-from vez.locks.recipes import Recipe
+from vez.locks.recipes import Recipe, SessionEnded
 
 
 class ThreadSession(ThreadSessionBase):
@@ -126,10 +127,12 @@ class ThreadSessions:
                 self._sessions.append(session)
                 self._jobs.add(session.renewal)  # `close` waits for it: it may be revoking a session that was lost
                 session.renewal.start()
-        except BaseException:
+        except BaseException as error:
             session.end("it was not opened")
             if not guard.clean:
                 self.later(self._recipes.close_session(self._recipes.unopened(chosen)), session)
+            if isinstance(error, SessionEnded):
+                raise EngineUnavailable(f"the server ended the session that was being opened: {error}") from None
             raise
         return session
 

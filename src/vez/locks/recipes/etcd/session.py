@@ -84,6 +84,8 @@ def _show(lease: int, value: str) -> Recipe[Session]:
                 return Session(lease, done.revision, value)
             found = done.replies[0]
             assert isinstance(found, Found), "a Get was asked for"
+            if not found.entries:
+                raise Failed("it says that the key of the session exists, and that it does not")
             return Session(lease, found.entries[0].mod, value)
         if isinstance(reply, Refused):
             raise SessionEnded(reply.why)
