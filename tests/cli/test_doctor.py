@@ -27,10 +27,11 @@ def test_a_directory_is_looked_at_and_measured(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     assert [one["what"] for one in told["findings"]] == [
-        "directory", "file system", "free space", "open files allowed", "acquire and release, alone"
+        "directory", "file system", "free space", "open files allowed", "acquire and release, alone",
+        "notes of periodic jobs",
     ]  # fmt: skip
     assert f"{tmp_path}/turns, for user {os.geteuid()}" in told["findings"][0]["found"]
-    assert "of 7 pairs" in told["findings"][-1]["found"]
+    assert "of 7 pairs" in told["findings"][-2]["found"]
     assert {"what": "fencing token", "here": "drawn when the request arrives"} in told["gives"]
     assert not told["problem"]
     with connect(url) as client:

@@ -13,12 +13,13 @@ from rich.markup import escape
 
 from vez.cli.printing.output import console, print_json
 from vez.cli.printing.tables import Column, print_table
-from vez.errors import LockTimeout, Misuse
+from vez.errors import CorruptState, LockTimeout, Misuse
 from vez.locks.engines import provider
 from vez.locks.engines.base import Traits
 from vez.locks.engines.promises import Finding, rows
 from vez.locks.engines.urls import which_url, without_password
 from vez.locks.turns.client import Client, connect
+from vez.locks.turns.periods import done_in
 
 MOST_SECONDS = 10.0
 """Longest time for measuring, in seconds: anything longer would be a load test."""
@@ -43,7 +44,7 @@ def doctor(url: str | None, pairs: int, as_json: bool) -> int:
         raise Misuse(f"{text!r} is not an engine URL", hint="`vez engines` lists what there is")
     with connect(text) as client:
         examine: Callable[[str], list[Finding]] | None = getattr(found, "examine", None)
-        findings = [*(examine(text) if examine is not None else []), _measure(client, pairs)]
+        findings = [*(examine(text) if examine is not None else []), _measure(client, pairs), *_jobs(client)]
         traits = client.engine.traits
     problem = any(one.level == "problem" for one in findings)
     value: dict[str, Any] = {
@@ -81,6 +82,20 @@ def _measure(client: Client, pairs: int) -> Finding:
     taken.sort()
     middle, slowest = taken[len(taken) // 2], taken[-1]
     return Finding(what, f"median {middle:.2f} ms, slowest {slowest:.2f} ms, of {len(taken)} pairs")
+
+
+def _jobs(client: Client) -> list[Finding]:
+    """The memos of periodic jobs: how many there are, and each that cannot be read. Nothing on an engine without
+    memos."""
+    if not client.engine.traits.memos:
+        return []
+    what, count, damaged = "notes of periodic jobs", 0, list[Finding]()
+    for name in client.locks():
+        try:
+            count += bool(done_in(name, client.engine.memo(name)))
+        except CorruptState as error:
+            damaged.append(Finding(what, error.message, error.hint, "problem"))
+    return damaged or [Finding(what, f"{count}, all can be read" if count else "none")]
 
 
 def _not_granted(what: str, after: int, error: LockTimeout, traits: Traits) -> Finding:

@@ -21,10 +21,10 @@ from vez.locks.turns.client import Client, connect
 def prune(prefix: str, url: str | None, as_json: bool) -> int:
     """Remove what is kept of names that nobody holds, waits for or watches; with PREFIX, of those that begin with it.
 
-    On file: that is the file of a name, on etcd: the records of its forced releases. It is safe at any time. A name
-    that is used again starts with a higher token than any that was issued before; only its mean stay is forgotten. A
-    directory also prunes itself when it has more than a thousand names. Damaged files are left as they are and named,
-    and the exit code is then 65.
+    On file: that is the file of a name, on etcd: the records of its forced releases, and on both what was noted of
+    jobs (`vez run --every`) in periods that are past. It is safe at any time. A name that is used again starts with a
+    higher token than any that was issued before; only its mean stay is forgotten. A directory also prunes itself when
+    it has more than a thousand names. Damaged files are left as they are and named, and the exit code is then 65.
     """
     with connect(engine_url(url)) as client:
         removed = client.prune(prefix)

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from vez.cli.parameters.declared import Declared, Given, Option
 from vez.cli.parameters.engine_url import engine_url
 from vez.cli.printing.waiting import Teller
-from vez.errors import EngineUnavailable, LockTimeout, OwnershipLost
+from vez.errors import LockTimeout, OwnershipLost
 from vez.locks.engines.base import Kind
-from vez.locks.engines.wording import how_to_look, no_memos
+from vez.locks.engines.wording import how_to_look
 from vez.locks.supervise.child import Child, refuse_elsewhere
 from vez.locks.supervise.kept_command import TARDY
 from vez.locks.supervise.nested import refuse_outer, with_mine
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from vez.locks.engines.seam import Engine
     from vez.locks.turns.client import Client, Grant, Lock
     from vez.locks.turns.client_base import Options
+    from vez.locks.turns.periods import Period
+    from vez.locks.turns.thread_periodic import ThreadOnce
 
 EXIT_BUSY = 75
 _MARGIN = TARDY + 2.0
@@ -34,8 +36,8 @@ forced release waits no longer than until we have released."""
 
 def hold_and_run(
     given: Given, *, name: str, command: tuple[str, ...], url: str | None, seconds: float | None, no_wait: bool,
-    busy_code: int, shared: bool, limit: int | None, leader: bool, weight: int, every: str | None, at_least: float,
-    kill_after: float, label: str | None, quiet: bool, as_json: bool,
+    busy_code: int, shared: bool, limit: int | None, leader: bool, weight: int, every: str | None, again: bool,
+    at_least: float, kill_after: float, label: str | None, quiet: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Run COMMAND while holding the lock NAME: wait for the lock, run the command, release the lock.
 
@@ -50,10 +52,11 @@ def hold_and_run(
     for other in ("shared", "limit", "leader", "at_least"):
         given.not_together("every", other)
     given.not_together("quiet", "as_json")
+    given.only_with("--every", every is not None, "again")
     given.only_with("--leader", leader, "weight")
     given.only_with("--wait or --no-wait", no_wait or seconds is not None, "busy_code")
     refuse_elsewhere()
-    once = Once(every) if every is not None else None
+    period = _period(every) if every is not None else None
     timeout = 0.0 if no_wait else seconds
     grace = kill_after + _MARGIN
     teller = Teller(name, quiet=quiet, as_json=as_json)
@@ -83,8 +86,7 @@ def hold_and_run(
                 def run_with(grant: Grant) -> int | None:
                     return child.run(grant, with_mine(client.url, kind, name, grant.token))
 
-                if once is not None:
-                    once.use(client.engine)
+                once = _once(client.engine, period, again) if period is not None else None
                 look = how_to_look(name, kind, client.url)
                 return _run(lambda: made(client), run_with, teller, look, again=leader, at_least=at_least, once=once)
         except LockTimeout as error:
@@ -96,7 +98,7 @@ def hold_and_run(
 
 def _run(
     made: Callable[[], Lock], run_with: Callable[[Grant], int | None], teller: Teller, look: str, *, again: bool,
-    at_least: float, once: Once | None,
+    at_least: float, once: ThreadOnce | None,
 ) -> int:  # fmt: skip
     while True:
         try:
@@ -106,14 +108,14 @@ def _run(
                 continue
             raise
         try:
-            if once is not None and once.is_done(grant.name):
+            if once is not None and not once.begins(grant):
                 teller.skipped(once.period.text)
                 return 0
             teller.granted(grant.token)
             code = run_with(grant)
             stayed = code is not None and at_least > 0 and not grant.lost
             if code == 0 and once is not None and not grant.lost:  # as `every` in Python
-                once.done(grant)
+                once.ended(grant)
             if code is not None:
                 teller.ended(code)
                 teller.staying(begin + at_least - monotonic())
@@ -129,34 +131,16 @@ def _run(
             raise _lost(grant, "and the command was ended", look)
 
 
-class Once:
-    """Once in each period: a command that has ended with 0 is not run again before the next one."""
+def _period(every: str) -> Period:
+    from vez.locks.turns.periods import Period  # here: most runs need none
 
-    def __init__(self, every: str) -> None:
-        from vez.locks.turns.periods import Period  # here: most runs need none
+    return Period(every)
 
-        self.period = Period(every)
-        self._memo: str | None = None
-        self._number = self.period.current()  # before the wait, after which the next period may have begun
 
-    def use(self, engine: Engine) -> None:
-        """Ask this engine; `Misuse` if it keeps no memos."""
-        if not engine.traits.memos:
-            raise no_memos(engine.url)
-        self.engine = engine
+def _once(engine: Engine, period: Period, again: bool) -> ThreadOnce:
+    from vez.locks.turns.thread_periodic import ThreadOnce  # here: most runs need none
 
-    def is_done(self, name: str) -> bool:
-        """True if the command was run in this period."""
-        self._memo = self.engine.memo(name)
-        return self.period.is_done(self._memo, self._number)
-
-    def done(self, grant: Grant) -> None:
-        """Note that the command was run in this period."""
-        try:
-            self.engine.write_memo(grant.name, self.period.memo(self._number, self._memo), grant.token)
-        except EngineUnavailable as error:
-            what = f"the command has ended, and {grant.name!r} could not be noted as done: {error.message}"
-            raise EngineUnavailable(what, hint="it may be run again in this period") from error
+    return ThreadOnce(engine, period, again=again)
 
 
 def _lost(grant: Grant, what: str, look: str) -> OwnershipLost:
@@ -191,6 +175,7 @@ RUN = Declared(
         Option(("--weight",), "weight", "With --leader: the heaviest candidate is elected.", "whole", 0, metavar="N"),
         Option(("--every",), "every", "Run once in each PERIOD, such as 1d: skip it if that is done.",
                metavar="PERIOD"),
+        Option(("--again",), "again", "With --every: run it also if it is done in this period.", "flag"),
         Option(("--at-least",), "at_least", "Keep the lock for at least S seconds, also if the command ends earlier.",
                "number", 0.0, 0, 86400, "S"),
         Option(("--kill-after",), "kill_after", "If the lock is lost: send KILL S seconds after TERM.", "number", 5.0,

@@ -38,7 +38,8 @@ def show_status(
 ) -> int:  # fmt: skip
     """Show the holders, waiters and forced releases of NAME, or of all names in use.
 
-    A name whose files cannot be read is shown as damaged; the exit code is then 65.
+    Of a job that runs once in a period (`vez run --every`) it shows when that was done last, and when the next
+    period begins. A name whose files cannot be read is shown as damaged; the exit code is then 65.
     """
     given.only_with("--watch", watch, "interval")
     given.not_together("name", "everything")
@@ -67,7 +68,7 @@ def look(client: Client, name: str | None, *, everything: bool, shown: bool = Fa
         for kind, one in known:
             step()
             try:
-                if not everything and name is None and client.engine.is_idle(one, kind):
+                if not everything and name is None and _is_idle(client, one, kind):
                     continue
                 seen = client.inspect(one, kind)
             except (CorruptState, EngineUnavailable, Misuse) as error:  # one of them must not hide the others
@@ -75,9 +76,15 @@ def look(client: Client, name: str | None, *, everything: bool, shown: bool = Fa
 
                 found.append(Damaged(one, kind, str(error)))
                 continue
-            if everything or name is not None or seen.holders or seen.queue:
+            if everything or name is not None or seen.holders or seen.queue or seen.done:
                 found.append(seen)
     return found
+
+
+def _is_idle(client: Client, name: str, kind: Kind) -> bool:
+    """True if it is known at little cost that there is nothing to show of a name."""
+    engine = client.engine
+    return engine.is_idle(name, kind) and not (kind == "lock" and engine.traits.memos and engine.memo(name))
 
 
 def _steps(count: int) -> Any:

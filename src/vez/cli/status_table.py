@@ -19,7 +19,7 @@ from vez.cli.printing.table_files import markdown_table, write_table
 from vez.cli.printing.tables import Column, fitted
 from vez.cli.printing.waiting import duration
 from vez.cli.status import nothing
-from vez.locks.engines.base import Contestant, Inspection, Kind
+from vez.locks.engines.base import Contestant, Done, Inspection, Kind
 from vez.locks.engines.urls import without_password
 from vez.locks.engines.wording import elsewhere
 from vez.locks.turns.client import Client
@@ -110,7 +110,7 @@ def _title(client: Client) -> str:
 
 
 def table(found: Found, name: str | None, width: int) -> Group:
-    """One row for each holder, waiter, candidate, forced release and damaged name."""
+    """One row for each holder, waiter, candidate, periodic job, forced release and damaged name."""
     if not found:
         return Group(f"[dim]{escape(nothing(name))}[/]")
     return fitted(width, COLUMNS, _all_rows(found), ruled=False)
@@ -132,6 +132,7 @@ def _rows(seen: Inspection) -> list[list[str]]:
         rows.append(_row(who, _standing(who, word)))
     for place, who in enumerate(seen.queue, 1):
         rows.append(_row(who, "candidate" if seen.kind == "election" else f"waits, {place}. in line"))
+    rows += [["", "", "", "", ago(one.at), _noted(one)] for one in seen.done]
     if not rows:
         rows.append(["", "", "", str(seen.last_token), "", "free; the last token"])
     kind = f"{seen.kind} {seen.limit}" if seen.kind == "semaphore" else seen.kind
@@ -140,6 +141,16 @@ def _rows(seen: Inspection) -> list[list[str]]:
         words = f"[yellow]broken by process {done.by_pid}: {escape(done.reason)}[/]"
         rows.append(["", "", "", "", ago(done.at), words])
     return rows
+
+
+def _noted(one: Done) -> str:
+    """The end of the last run of a job, and when it may run again."""
+    late = time.time() - one.next_at
+    if not one.due:
+        return f"[green]every {one.every}: done, next in {duration(max(0.0, -late))}[/]"
+    if late < 0:
+        return f"[yellow]every {one.every}: due, and noted as done by a clock that was ahead[/]"
+    return f"every {one.every}: due since {duration(late)}"
 
 
 def _row(who: Contestant, word: str) -> list[str]:

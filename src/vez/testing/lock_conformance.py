@@ -10,6 +10,7 @@ import pytest
 
 from vez.errors import AlreadyHeld, Deadlock, LockTimeout, Misuse, OwnershipLost, StaleToken
 from vez.locks.engines.base import Place, Traits
+from vez.locks.turns.periods import Period
 from vez.testing.actors import PATIENCE, Actor, eventually
 from vez.testing.conformance_base import Base, Make, assert_newer, needs
 
@@ -302,7 +303,34 @@ class LockConformance(Base):
         other.viewer.prune(name)
         assert one.memo(name) == "again"
         assert one.memo(f"{name}/more") is None
-        assert one.viewer.locks(f"{name}/") == []
+        assert one.viewer.locks(name) == [name]
+        with pytest.raises(StaleToken):
+            one.viewer.engine.write_memo(name, None, before.token)
+        one.viewer.engine.write_memo(name, None, later.token)
+        one.viewer.engine.write_memo(name, None, later.token)
+        assert other.memo(name) is None
+
+    @needs("memos", "token")
+    def test_inspect_shows_what_was_done_and_pruning_forgets_past_periods_only(self, actor: Make) -> None:
+        one, other, name = actor(), actor(), _fresh("done")
+        one.once(name, "366d", lambda: None)
+        (done,) = other.inspect(name).done
+        assert (done.every, done.due) == ("366d", False)
+        assert done.at <= time.time() < done.next_at < done.at + 367 * 86400
+        grant = other.acquire("lock", name)
+        day, hour = Period("1d"), Period("1h")
+        for number, kept in ((0, True), (-1, True), (-2, False)):
+            both = day.memo(day.current() + number, hour.memo(hour.current() - 5))
+            other.memo(name, both, grant.token)
+            one.viewer.prune(name)
+            assert one.memo(name) == both, "it is held"
+            other.release(grant)
+            assert [found.due for found in one.inspect(name).done] == [number < 0, True]
+            one.viewer.prune(name)
+            assert one.memo(name) == (both if kept else None)
+            grant = other.acquire("lock", name)
+        other.release(grant)
+        assert one.inspect(name).done == ()
 
     @pytest.mark.parametrize("name", ["", "a b", "x" * 201, "-x", "\u2066ab", "a\n", "../x", 3])
     def test_names_are_checked(self, actor: Make, name: Any) -> None:

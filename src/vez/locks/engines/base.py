@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from vez.locks.engines.views import Break, Contestant, Inspection, Leader, Place
+    from vez.locks.engines.views import Break, Contestant, Done, Inspection, Leader, Place
 
 __all__ = [
     "DEFAULT_GRACE_MS",
@@ -16,6 +16,7 @@ __all__ = [
     "MAX_LABEL",
     "Break",
     "Contestant",
+    "Done",
     "Inspection",
     "Kind",
     "Leader",
@@ -115,7 +116,9 @@ def __getattr__(name: str) -> Any:
     try:
         from vez.locks.engines import views
 
-        globals().update({name: vars(views)[name] for name in ("Break", "Contestant", "Inspection", "Leader", "Place")})
+        globals().update(
+            {name: vars(views)[name] for name in ("Break", "Contestant", "Done", "Inspection", "Leader", "Place")}
+        )
     finally:
         if blocks:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)

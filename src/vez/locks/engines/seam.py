@@ -114,8 +114,8 @@ class Engine(ABC):
         """The memo of a name, which stays when its holder has left; None if nothing was written."""
         raise no_memos(self.url)
 
-    def write_memo(self, name: str, text: str, token: int, kind: Kind = "lock") -> None:
-        """Replace the memo of a name. Raises `StaleToken` if it was written with a higher token."""
+    def write_memo(self, name: str, text: str | None, token: int, kind: Kind = "lock") -> None:
+        """Replace the memo of a name; None removes it. Raises `StaleToken` if it was written with a higher token."""
         raise no_memos(self.url)
 
     @abstractmethod
@@ -169,8 +169,8 @@ class AsyncEngine(ABC):
         """The memo of a name, which stays when its holder has left; None if nothing was written."""
         raise no_memos(self.url)
 
-    async def write_memo(self, name: str, text: str, token: int, kind: Kind = "lock") -> None:
-        """Replace the memo of a name. Raises `StaleToken` if it was written with a higher token."""
+    async def write_memo(self, name: str, text: str | None, token: int, kind: Kind = "lock") -> None:
+        """Replace the memo of a name; None removes it. Raises `StaleToken` if it was written with a higher token."""
         raise no_memos(self.url)
 
     @abstractmethod

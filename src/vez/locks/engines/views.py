@@ -54,6 +54,20 @@ class Break(msgspec.Struct, frozen=True):
     kind: Kind = "lock"
 
 
+class Done(msgspec.Struct, frozen=True):
+    """Work that was done in a period: `every`."""
+
+    every: str
+    """The length of the period, such as "1d"."""
+    at: int
+    """When it was done last, in seconds since the epoch."""
+    next_at: float
+    """When the period after that begins, in seconds since the epoch."""
+    due: bool
+    """True if it is not done in the present period. Also true if a wrong clock has noted it for a period that is far
+    ahead."""
+
+
 class Inspection(msgspec.Struct, frozen=True):
     """All that is known of one name."""
 
@@ -70,6 +84,8 @@ class Inspection(msgspec.Struct, frozen=True):
     """Longest time in seconds for which the lock can stay held after a crash: the longest lease of the holders. None
     where the kernel frees it at once."""
     breaks: tuple[Break, ...] = ()
+    done: tuple[Done, ...] = ()
+    """Work that was done once in a period under this lock (`every`)."""
 
 
 class Leader(msgspec.Struct, frozen=True):

@@ -33,7 +33,7 @@ from vez.locks.turns.metrics import Meter
 from vez.locks.turns.request import OWN_TIMEOUT, OwnTimeout, check_kind, check_prefix, check_reason, check_timeout
 from vez.locks.turns.task_leading import Leading
 from vez.locks.turns.task_owner import calling_owner, owner_of
-from vez.locks.turns.task_periodic import TaskPeriodic
+from vez.locks.turns.task_periodic import TaskPeriodic, inspect, prune
 from vez.locks.turns.task_watched import WatchedAsyncEngine
 
 P = ParamSpec("P")
@@ -332,8 +332,8 @@ class Client(BaseClient[Lock, Election, AsyncEngine]):
             yield grants
 
     async def inspect(self, name: str, kind: Kind = "lock") -> Inspection:
-        """Holders, queue and forced releases of a name."""
-        return await self.engine.inspect(check_name(name), check_kind(kind))
+        """Holders, queue, forced releases and periodic work (`every`) of a name."""
+        return await inspect(self.engine, check_name(name), check_kind(kind))
 
     async def locks(self, prefix: str = "", kind: Kind = "lock") -> list[str]:
         """Names in use, or once used, that begin with the prefix."""
@@ -341,9 +341,9 @@ class Client(BaseClient[Lock, Election, AsyncEngine]):
 
     async def prune(self, prefix: str = "") -> int:
         """Remove stored data of idle names that begin with the prefix. Returns the number of names. Their tokens are
-        never issued again. `file:` removes their files, `etcd:` the records of forced releases; `memory:` and `peers:`
-        remove nothing."""
-        return await self.engine.prune(check_prefix(prefix))
+        never issued again. `file:` removes their files, `etcd:` the records of forced releases. Notes of `every` go
+        when a whole period has passed since theirs."""
+        return await prune(self, check_prefix(prefix))
 
     async def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:
         """Take a name from its holders by force. The break is recorded, and the holders are told first. None if nobody

@@ -320,8 +320,10 @@ class Client(BaseClient[Lock, Election, Engine]):
             yield {name: stack.enter_context(self.lock(name).acquire(clock.left())) for name in ordered}
 
     def inspect(self, name: str, kind: Kind = "lock") -> Inspection:
-        """Holders, queue and forced releases of a name."""
-        return self.engine.inspect(check_name(name), check_kind(kind))
+        """Holders, queue, forced releases and periodic work (`every`) of a name."""
+        from vez.locks.turns.thread_periodic import inspect
+
+        return inspect(self.engine, check_name(name), check_kind(kind))
 
     def locks(self, prefix: str = "", kind: Kind = "lock") -> list[str]:
         """Names in use, or once used, that begin with the prefix."""
@@ -329,9 +331,11 @@ class Client(BaseClient[Lock, Election, Engine]):
 
     def prune(self, prefix: str = "") -> int:
         """Remove stored data of idle names that begin with the prefix. Returns the number of names. Their tokens are
-        never issued again. `file:` removes their files, `etcd:` the records of forced releases; `memory:` and `peers:`
-        remove nothing."""
-        return self.engine.prune(check_prefix(prefix))
+        never issued again. `file:` removes their files, `etcd:` the records of forced releases. Notes of `every` go
+        when a whole period has passed since theirs."""
+        from vez.locks.turns.thread_periodic import prune
+
+        return prune(self, check_prefix(prefix))
 
     def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:
         """Take a name from its holders by force. The break is recorded, and the holders are told first. None if nobody

@@ -81,7 +81,7 @@ class WatchedAsyncEngine(UnderTerms[AsyncEngine, AsyncWatched]):
         """Call `memo` of the engine."""
         return await self._engine.memo(name, kind)
 
-    async def write_memo(self, name: str, text: str, token: int, kind: Kind = "lock") -> None:
+    async def write_memo(self, name: str, text: str | None, token: int, kind: Kind = "lock") -> None:
         """Call `write_memo` of the engine."""
         await self._engine.write_memo(name, text, token, kind)
 

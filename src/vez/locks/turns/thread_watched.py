@@ -80,7 +80,7 @@ class WatchedEngine(UnderTerms[Engine, Watched]):
         """Call `memo` of the engine."""
         return self._engine.memo(name, kind)
 
-    def write_memo(self, name: str, text: str, token: int, kind: Kind = "lock") -> None:
+    def write_memo(self, name: str, text: str | None, token: int, kind: Kind = "lock") -> None:
         """Call `write_memo` of the engine."""
         self._engine.write_memo(name, text, token, kind)
 

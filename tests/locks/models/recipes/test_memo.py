@@ -15,7 +15,7 @@ from vez.locks.recipes.etcd.operations import Compare, Put, Txn
 
 KEY = "vez/memos/lock/x"
 MEMOS = (Memo(5, "of the first holder"), Memo(7, "of the second holder"))
-Write = Callable[[str, str, Memo], Recipe[int | None]]
+Write = Callable[[str, str, int, str | None], Recipe[int | None]]
 
 
 class Choice(NamedTuple):
@@ -30,7 +30,7 @@ class World:
 
     def __init__(self, write: Write, choices: tuple[Choice, ...]) -> None:
         self.store, self.late, self.ended = Store(exact=True), list[Any](), dict[int, int | None]()
-        self.writers = [write("lock", "x", one) for one in MEMOS]
+        self.writers = [write("lock", "x", one.token, one.text) for one in MEMOS]
         self.waiting: dict[int, Call] = {}
         for number in range(len(self.writers)):
             self.send(number, None)
@@ -107,11 +107,11 @@ def test_a_later_holder_is_never_overwritten_and_every_success_is_true(faults: i
 
 
 def test_a_write_without_a_condition_is_caught() -> None:
-    def naive(kind: str, name: str, value: Memo) -> Recipe[int | None]:
+    def naive(kind: str, name: str, token: int, text: str | None) -> Recipe[int | None]:
         before = yield from memo.read(kind, name)
-        if before is not None and before.token > value.token:
+        if before is not None and before.token > token:
             return before.token
-        yield Call(Txn((), (Put(KEY, f'{{"token":{value.token},"text":""}}'),)))
+        yield Call(Txn((), (Put(KEY, f'{{"token":{token},"text":""}}'),)))
         return None
 
     with pytest.raises(AssertionError, match="replaced"):
@@ -119,11 +119,11 @@ def test_a_write_without_a_condition_is_caught() -> None:
 
 
 def test_a_lost_reply_taken_for_a_success_is_caught() -> None:
-    def naive(kind: str, name: str, value: Memo) -> Recipe[int | None]:
+    def naive(kind: str, name: str, token: int, text: str | None) -> Recipe[int | None]:
         before = yield from memo.read(kind, name)
-        if before is not None and before.token > value.token:
+        if before is not None and before.token > token:
             return before.token
-        yield Call(Txn((Compare(KEY, "mod", 0),), (Put(KEY, f'{{"token":{value.token},"text":""}}'),)))
+        yield Call(Txn((Compare(KEY, "mod", 0),), (Put(KEY, f'{{"token":{token},"text":""}}'),)))
         return None
 
     with pytest.raises(AssertionError):

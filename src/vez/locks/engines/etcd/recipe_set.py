@@ -153,14 +153,15 @@ class EtcdRecipeSet:
         return float(max(said, default=self._address.lease_seconds))
 
     def names(self, prefix: str, kind: Kind) -> Recipe[list[str]]:
-        """All names that begin with the prefix and are in use, or have a record of a forced release."""
+        """All names that begin with the prefix and are in use, or have a memo or a record of a forced release."""
         if not _encodable(prefix):
             return []
         used = yield from _in_use(prefix, kind)
         records = breaking.record_prefix(kind, prefix)[:-1]
         entries = yield from _range(records)
         kept = {entry.key[len(records) - len(prefix) :].rpartition("/")[0] for entry in entries}
-        return sorted(used | kept)
+        noted = yield from _range(f"{memo.MEMOS}{kind}/{prefix}")
+        return sorted(used | kept | {entry.key[len(memo.MEMOS) + len(kind) + 1 :] for entry in noted})
 
     def prune(self, prefix: str) -> Recipe[int]:
         """Remove the records of forced releases of idle names."""
@@ -178,9 +179,9 @@ class EtcdRecipeSet:
         found = yield from memo.read(kind, name)
         return None if found is None else found.text
 
-    def write_memo(self, name: str, text: str, token: int, kind: Kind) -> Recipe[None]:
-        """Replace the memo of a name. Raises `StaleToken` if it was written with a higher token."""
-        newest = yield from memo.write(kind, name, memo.Memo(token, text))
+    def write_memo(self, name: str, text: str | None, token: int, kind: Kind) -> Recipe[None]:
+        """Replace the memo of a name; None removes it. Raises `StaleToken` if it was written with a higher token."""
+        newest = yield from memo.write(kind, name, token, text)
         if newest is not None:
             raise stale_memo(name, token, newest)
 

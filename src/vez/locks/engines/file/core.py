@@ -348,7 +348,7 @@ class FileCore(LocalCore):
 
         return memos.read(self, name, kind)
 
-    def write_memo(self, name: str, text: str, token: int, kind: Kind = "lock") -> None:
+    def write_memo(self, name: str, text: str | None, token: int, kind: Kind = "lock") -> None:
         from vez.locks.engines.file import memos
 
         memos.write(self, name, text, token, kind)

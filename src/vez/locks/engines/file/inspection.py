@@ -31,7 +31,7 @@ from vez.locks.engines.file.layout import (
     verify,
 )
 from vez.locks.engines.file.leadership import leader_now, leads
-from vez.locks.engines.file.mapped_file import file_name
+from vez.locks.engines.file.mapped_file import MEMO, file_name
 from vez.locks.engines.file.quoting import unquoted
 from vez.locks.engines.file.slots import contestant
 
@@ -125,16 +125,20 @@ def names(engine: FileCore, prefix: str, kind: Kind) -> list[str]:
         entries = os.listdir(engine.directory)
     except OSError as error:
         raise EngineUnavailable(f"cannot read {engine.path}: {error.strerror}") from error
-    found = []
+    found = set()
     for entry in entries:
-        start, _, rest = entry.partition(".")
+        start, _, rest = entry.removeprefix(MEMO).partition(".")
         if start == kind and entry.isascii():  # the engine quotes all others
-            found.append(unquoted(rest) if "~" not in rest else _full_name(engine.directory, entry))
+            found.add(unquoted(rest) if "~" not in rest else _full_name(engine.directory, entry))
     return sorted(name for name in found if name.startswith(prefix))
 
 
 def _full_name(directory: int, entry: str) -> str:
     """The name inside a file whose own name was cut."""
+    if entry.startswith(MEMO):
+        from vez.locks.engines.file.memos import name_in  # here: few names are so long
+
+        return name_in(directory, entry) or unquoted(entry.removeprefix(MEMO).partition(".")[2])
     try:
         handle = handles.open_handle(entry, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, directory=directory)
     except OSError:

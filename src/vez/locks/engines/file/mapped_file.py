@@ -37,6 +37,10 @@ class Gone(Superseded):
     """The name no longer leads to this file; open the one to which it leads."""
 
 
+MEMO = "memo."
+"""The start of the names of files with memos; the rest is the file name of the name."""
+
+
 def file_name(kind: str, name: str) -> str:
     """The file's name in the directory. A long one is cut and made unique by a digest; the file holds the full name."""
     text = f"{kind}.{quoted(name)}"

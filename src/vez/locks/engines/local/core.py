@@ -157,8 +157,8 @@ class LocalCore(SearchedEngine, ABC):
         """The memo of a name; None if nothing was written."""
 
     @abstractmethod
-    def write_memo(self, name: str, text: str, token: int, kind: Kind) -> None:
-        """Replace the memo of a name. Raises `StaleToken` if it was written with a higher token."""
+    def write_memo(self, name: str, text: str | None, token: int, kind: Kind) -> None:
+        """Replace the memo of a name; None removes it. Raises `StaleToken` if it was written with a higher token."""
 
     @abstractmethod
     def observe(self, name: str, seconds: float | None) -> Iterator[Leader | None]:

@@ -215,7 +215,7 @@ class LocalAsyncEngine(AsyncEngine):
         core = self._core or await self._opened()
         return await self._apart(core.memo, name, kind)
 
-    async def write_memo(self, name: str, text: str, token: int, kind: Kind = "lock") -> None:
+    async def write_memo(self, name: str, text: str | None, token: int, kind: Kind = "lock") -> None:
         core = self._core or await self._opened()
         await self._apart(core.write_memo, name, text, token, kind)
 

@@ -124,7 +124,7 @@ class LocalEngine(Engine):
     def memo(self, name: str, kind: Kind = "lock") -> str | None:
         return self.core.memo(name, kind)
 
-    def write_memo(self, name: str, text: str, token: int, kind: Kind = "lock") -> None:
+    def write_memo(self, name: str, text: str | None, token: int, kind: Kind = "lock") -> None:
         self.core.write_memo(name, text, token, kind)
 
     def observe(self, name: str, seconds: float | None = None) -> Iterator[Leader | None]:

@@ -91,7 +91,8 @@ class MemoryCore(LocalCore):
 
     def names(self, prefix: str = "", kind: Kind = "lock") -> list[str]:
         self.refuse_if_closed()
-        return sorted(name for of, name in list(self.space.lines) if of == kind and name.startswith(prefix))
+        known = {*list(self.space.lines), *list(self.space.memos)}
+        return sorted(name for of, name in known if of == kind and name.startswith(prefix))
 
     def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:
         self.refuse_if_closed()
@@ -113,13 +114,16 @@ class MemoryCore(LocalCore):
         self.refuse_if_closed()
         return self.space.memos.get((kind, name), (0, None))[1]
 
-    def write_memo(self, name: str, text: str, token: int, kind: Kind = "lock") -> None:
+    def write_memo(self, name: str, text: str | None, token: int, kind: Kind = "lock") -> None:
         self.refuse_if_closed()
         with self.space.lock:
             newest = self.space.memos.get((kind, name), (0, None))[0]
             if newest > token:
                 raise stale_memo(name, token, newest)
-            self.space.memos[kind, name] = token, text
+            if text is None:
+                self.space.memos.pop((kind, name), None)
+            else:
+                self.space.memos[kind, name] = token, text
 
     def observe(self, name: str, seconds: float | None = None) -> Iterator[Leader | None]:
         self.refuse_if_closed()

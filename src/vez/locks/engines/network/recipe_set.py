@@ -105,8 +105,8 @@ class RecipeSet(Protocol):
     def memo(self, name: str, kind: Kind) -> Recipe[str | None]:
         """The memo of a name, or None."""
 
-    def write_memo(self, name: str, text: str, token: int, kind: Kind) -> Recipe[None]:
-        """Replace the memo of a name. Raises `StaleToken` if it was written with a higher token."""
+    def write_memo(self, name: str, text: str | None, token: int, kind: Kind) -> Recipe[None]:
+        """Replace the memo of a name; None removes it. Raises `StaleToken` if it was written with a higher token."""
 
     def break_lock(self, name: str, reason: str, kind: Kind, me: Me) -> Recipe[Break | None]:
         """Release by force, and record the reason. None if nobody holds it."""

@@ -228,7 +228,7 @@ class NetworkAsyncEngine(TaskEngineBase, AsyncEngine):
     async def memo(self, name: str, kind: Kind = "lock") -> str | None:
         return await self._answer(self.recipes.memo(name, kind))
 
-    async def write_memo(self, name: str, text: str, token: int, kind: Kind = "lock") -> None:
+    async def write_memo(self, name: str, text: str | None, token: int, kind: Kind = "lock") -> None:
         await self._answer(self.recipes.write_memo(name, text, token, kind), patience=ANSWER_SECONDS)
 
     async def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:

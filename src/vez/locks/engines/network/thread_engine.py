@@ -227,7 +227,7 @@ class NetworkEngine(ThreadEngineBase, Engine):
     def memo(self, name: str, kind: Kind = "lock") -> str | None:
         return self._answer(self.recipes.memo(name, kind))
 
-    def write_memo(self, name: str, text: str, token: int, kind: Kind = "lock") -> None:
+    def write_memo(self, name: str, text: str | None, token: int, kind: Kind = "lock") -> None:
         self._answer(self.recipes.write_memo(name, text, token, kind), patience=ANSWER_SECONDS)
 
     def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from vez.locks.recipes.base import Answer, Call, Failed, Recipe, Refused, Wait
-from vez.locks.recipes.etcd.operations import Compare, Entry, Get, Put, Txn, TxnDone
+from vez.locks.recipes.etcd.operations import Compare, Delete, Entry, Get, Put, Txn, TxnDone
 from vez.locks.recipes.etcd.session import AGAIN
 
 MEMOS = "vez/memos/"
@@ -28,19 +28,20 @@ def read(kind: str, name: str) -> Recipe[Memo | None]:
     return None if entry is None else _memo(entry)
 
 
-def write(kind: str, name: str, memo: Memo) -> Recipe[int | None]:
-    """Replace the memo. Returns None, or the higher token with which it was written before. After a lost reply it reads
-    again: the write took effect, or the key is still as it was seen, or somebody else has written it."""
-    value = msgspec.json.encode(memo).decode()
+def write(kind: str, name: str, token: int, text: str | None) -> Recipe[int | None]:
+    """Replace the memo; without a text, remove it. Returns None, or the higher token with which it was written before.
+    After a lost reply it reads again: the write took effect, or the key is still as it was seen, or somebody else has
+    written it."""
+    key, memo = _key(kind, name), None if text is None else Memo(token, text)
+    change = Delete(key) if memo is None else Put(key, msgspec.json.encode(memo).decode())
     while True:
         entry = yield from _look(kind, name)
         before = None if entry is None else _memo(entry)
         if before == memo:
             return None
-        if before is not None and before.token > memo.token:
+        if before is not None and before.token > token:
             return before.token
-        condition = Compare(_key(kind, name), "mod", 0 if entry is None else entry.mod)
-        reply = yield Call(Txn((condition,), (Put(_key(kind, name), value),)))
+        reply = yield Call(Txn((Compare(key, "mod", 0 if entry is None else entry.mod),), (change,)))
         if isinstance(reply, Refused):
             raise Failed(reply.why)
         if isinstance(reply, Answer):
