@@ -78,7 +78,9 @@ def __getattr__(name: str) -> Any:
     if name in ("aio", "core", "errors", "fence", "metrics", "testing"):
         return getattr(__import__(f"vez.{name}"), name)
     if name not in _home:
-        raise AttributeError(f"module 'vez' has no attribute {name!r}")
+        from vez.locks.turns.other_words import no_member
+
+        raise no_member("vez", name, tuple(__all__))
     value = globals()[name] = getattr(__import__(_home[name], fromlist=(name,)), name)
     return value
 

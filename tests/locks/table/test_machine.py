@@ -221,7 +221,7 @@ def test_a_table_is_one_immutable_value_that_can_be_written_down() -> None:
         (SEMAPHORE, [Enlist(1, limit=2, shared=True)], "a semaphore is not shared"),
         (ELECTION, [Enlist(1, shared=True)], "an election is not shared"),
         (LOCK, [WRITE, Transfer(1, "a")], "a lock cannot be transferred to 'a'"),
-        (ELECTION, [WRITE, Transfer(1, "a")], r"no candidate 'a' in 'x' \(candidates: none\)"),
+        (ELECTION, [WRITE, Transfer(1, "a")], r"no candidate 'a' in 'x' \(candidates: none; label= names one\)"),
         (
             ELECTION,
             [WRITE, Enlist(2, label="a"), Transfer(3, "a")],

@@ -117,7 +117,9 @@ def _refuse(url: str, made: object, expected: str) -> NoReturn:
 
 
 def _provider_of(url: str) -> Provider:
-    scheme, colon, _ = url.partition(":")
+    scheme, colon, rest = url.partition(":")
+    if rest.isdigit():
+        raise Misuse(f"{url!r} is not an engine URL: it has no scheme", hint=f"for example etcd://{url}")
     if not colon:
         raise Misuse(f"{url!r} is not an engine URL", hint=f"for example {', '.join(f'{s}:' for s in schemes())}")
     return provider(scheme)

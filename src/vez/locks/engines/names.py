@@ -35,7 +35,9 @@ def _checked(name: str) -> str:
         if not _fits(character, first=place == 0):
             raise Misuse(
                 f"the name {name!r} has {character!r} in a place where it is not allowed",
-                hint="letters, digits and . _ : / @ + = - are allowed, the first must be a letter or a digit",
+                hint="a name is not a path: the files are in VEZ_DIR, or where file:///path says"
+                if name[0] in "/.~"
+                else "letters, digits and . _ : / @ + = - are allowed, the first must be a letter or a digit",
             )
     if (length := len(name.encode())) > MAX_LENGTH:
         raise Misuse(f"a name has at most {MAX_LENGTH} bytes in UTF-8, found {length}", hint="use a digest of it")

@@ -144,7 +144,7 @@ def refuse_self(owner: Owner, engine: Searched, request: Request) -> None:
     held = [holding for of, holding in owner.holdings() if of is engine and _same(holding.request, request)]
     mine = [holding for holding in held if holding.why_lost() is None]
     if len(mine) >= request.limit:
-        raise already_held(request, mine[0].token)
+        raise already_held(request, mine[0].request, mine[0].token)
 
 
 def _same(one: Request, other: Request) -> bool:

@@ -106,13 +106,16 @@ def elsewhere(who: Contestant) -> str:
     return f" on {who.host}" if who.host and who.host != host_name() else ""
 
 
-def already_held(request: Request, token: int | None) -> AlreadyHeld:
+def already_held(request: Request, held: Request, token: int | None) -> AlreadyHeld:
     """The error for an owner that requests what it already holds."""
     with_token = "" if token is None else f" (token {token})"
-    return AlreadyHeld(
-        f"{request.kind} {request.name!r} is already held by the caller{with_token}",
-        hint="the caller would wait for itself; pass the grant along, or release it first",
-    )
+    if request.kind == "semaphore":
+        hint = "each acquire takes one more permit, and the caller has all: release one first, or raise the limit"
+    elif request.shared != held.shared:
+        hint = "a shared lock and an exclusive one of a name exclude each other: release it first"
+    else:
+        hint = "to enter again, acquire the object that holds it, made with reentrant=True; or release it first"
+    return AlreadyHeld(f"{request.kind} {request.name!r} is already held by the caller{with_token}", hint=hint)
 
 
 def held_outside(kind: Kind, name: str, holder: Contestant) -> AlreadyHeld:

@@ -84,9 +84,13 @@ def cannot_transfer(kind: str, to: str) -> Misuse:
 
 def does_not_lead(name: str, why: str) -> Misuse:
     """The error for a transfer by a client that does not lead."""
-    return Misuse(f"only the leader of {name!r} can transfer it, and this one does not lead: {why}")
+    return Misuse(f"only the leader of {name!r} can transfer it, and this one does not lead: {why}",
+                  hint="stand for election first")  # fmt: skip
 
 
 def nobody_called(name: str, to: str, candidates: Sequence[str]) -> Misuse:
     """The error for a transfer to a label that no candidate has."""
-    return Misuse(f"there is no candidate {to!r} in {name!r}", hint=f"candidates: {', '.join(candidates) or 'none'}")
+    return Misuse(
+        f"there is no candidate {to!r} in {name!r}",
+        hint=f"candidates: {', '.join(candidates) or 'none'}; label= names one",
+    )

@@ -8,6 +8,7 @@
     metrics                  waits, stays, timeouts and losses of a client
     periods, task_periodic, thread_periodic   work that is done once in each period
     decorate, describe       locks as decorators; `repr`
+    other_words              the words of other libraries, and those of vez for them
     task_owner               the owner of a task
 
 The engines, to which the clients pass their requests, are in `vez.locks.engines`.

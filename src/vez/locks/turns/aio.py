@@ -25,7 +25,7 @@ from vez.locks.engines.names import check_name
 from vez.locks.engines.owners import Grants, Owner
 from vez.locks.engines.seam import AsyncEngine, AsyncHolding, Engine
 from vez.locks.engines.wording import ownership_lost
-from vez.locks.turns.client_base import BaseClient, Clock, OnlyChanges, in_order
+from vez.locks.turns.client_base import BaseClient, Clock, Hinting, OnlyChanges, in_order, refuse_made_by_hand
 from vez.locks.turns.decorate import refuse_wrong_kind
 from vez.locks.turns.describe import describe_client, describe_grant, describe_holders, describe_lock
 from vez.locks.turns.grant import BaseGrant
@@ -149,7 +149,7 @@ class Leadership(Grant):
         return describe_grant("vez.aio.Leadership", self.name, f"term {self.term}", self._holding)
 
 
-class Lock:
+class Lock(Hinting):
     """A lock or semaphore that can be acquired repeatedly; each task has its own grant."""
 
     _grant_type: type[Grant] = Grant
@@ -157,10 +157,12 @@ class Lock:
     def __init__(
         self,
         engine: AsyncEngine | WatchedAsyncEngine,
-        request: Request,
-        timeout: float | None,
-        progress: Progress | None,
+        request: Request | None = None,
+        timeout: float | None = None,
+        progress: Progress | None = None,
     ) -> None:
+        if request is None:
+            raise refuse_made_by_hand("a lock", engine, "vez.aio.lock('nightly'), or client.election('scheduler')")
         self._engine, self._request = engine, request
         self._timeout = check_timeout(timeout)
         self._progress = progress

@@ -26,7 +26,7 @@ from vez.locks.engines.names import check_name
 from vez.locks.engines.owners import REMEMBERED, Grants, here
 from vez.locks.engines.seam import Engine, Holding
 from vez.locks.engines.wording import ownership_lost
-from vez.locks.turns.client_base import BaseClient, Clock, OnlyChanges, Options, in_order
+from vez.locks.turns.client_base import BaseClient, Clock, Hinting, OnlyChanges, Options, in_order, refuse_made_by_hand
 from vez.locks.turns.decorate import refuse_wrong_kind
 from vez.locks.turns.grant import BaseGrant
 from vez.locks.turns.request import OWN_TIMEOUT, OwnTimeout, check_kind, check_prefix, check_reason, check_timeout
@@ -125,7 +125,7 @@ class Leadership(Grant):
         return describe_grant("vez.Leadership", self.name, f"term {self.term}", self._holding)
 
 
-class Lock:
+class Lock(Hinting):
     """A lock or semaphore that can be acquired repeatedly; each thread has its own grant."""
 
     _grant_type: type[Grant] = Grant
@@ -133,8 +133,14 @@ class Lock:
     __slots__ = ("_engine", "_grants", "_meter", "_progress", "_request", "_timeout")
 
     def __init__(
-        self, engine: Engine | WatchedEngine, request: Request, timeout: float | None, progress: Progress | None
+        self,
+        engine: Engine | WatchedEngine,
+        request: Request | None = None,
+        timeout: float | None = None,
+        progress: Progress | None = None,
     ) -> None:
+        if request is None:
+            raise refuse_made_by_hand("a lock", engine, "vez.lock('nightly'), or client.election('scheduler')")
         self._engine, self._request = engine, request
         self._timeout = timeout if timeout is None else check_timeout(timeout)
         self._progress = progress

@@ -74,7 +74,9 @@ def asked(called: str, options: Options) -> Asked:
     """Check the options of a call; `called` is the name of the function."""
     for option in options:
         if option not in Options.__annotations__:
-            raise TypeError(f"{called}() got an unexpected keyword argument {option!r}")
+            from vez.locks.turns.other_words import no_option
+
+            raise no_option(called, option, tuple(Options.__annotations__))
     return _checked(**options)
 
 
@@ -95,6 +97,24 @@ def _checked(
     return Asked(check_timeout(timeout), label, grace, check_lease(lease), check_progress(on_wait), terms)
 
 
+class Hinting:
+    """Says for an unknown attribute which word vez has for it."""
+
+    __slots__ = ()
+
+    if not TYPE_CHECKING:  # or every attribute would seem to be known
+
+        def __getattr__(self, name: str) -> Any:
+            from vez.locks.turns.other_words import no_attribute
+
+            raise no_attribute(self, name)
+
+
+def refuse_made_by_hand(kind: str, engine: object, call: str) -> Misuse:
+    """The error for a lock or client that was made with a name or a URL: `Lock('nightly')`."""
+    return Misuse(f"{kind} is not made by its name, found {engine!r:.60}", hint=f"write {call}")
+
+
 class MakesLock(Protocol):
     """The constructor of a lock, for threads or for tasks."""
 
@@ -109,7 +129,7 @@ M = TypeVar("M", bound=MakesLock)
 N = TypeVar("N", bound=Engine | AsyncEngine)
 
 
-class BaseClient(Generic[L, E, N]):
+class BaseClient(Hinting, Generic[L, E, N]):
     """Makes the locks of one engine."""
 
     _lock_type: type[L]
@@ -118,6 +138,8 @@ class BaseClient(Generic[L, E, N]):
     _grace: float
 
     def __init__(self, engine: N) -> None:
+        if isinstance(engine, str):
+            raise refuse_made_by_hand("a client", engine, f"connect({engine!r})")
         self.engine: N = engine
         self._metrics: Metrics | None = None
 

@@ -74,8 +74,9 @@ def check_timeout(timeout: float | None) -> float | None:
     """The checked timeout in seconds, or None for no limit."""
     if timeout is None:
         return None
-    if not isinstance(timeout, int | float) or not timeout >= 0:
-        raise Misuse(f"a timeout is a number of seconds, 0 or more, found {timeout!r}", hint="None waits without limit")
+    if not isinstance(timeout, int | float) or isinstance(timeout, bool) or not timeout >= 0:
+        hint = "None waits without limit; try_acquire() does not wait"
+        raise Misuse(f"a timeout is a number of seconds, 0 or more, found {timeout!r}", hint=hint)
     return timeout if timeout <= LONGEST_TIMEOUT else None
 
 
