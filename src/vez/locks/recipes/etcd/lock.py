@@ -11,7 +11,6 @@ from vez.locks.recipes.etcd.operations import (
     Entry,
     Found,
     Get,
-    Order,
     Put,
     Txn,
     TxnDone,
@@ -124,7 +123,7 @@ def look(seat: Seat, name: str, *, shared: bool = False) -> Recipe[Before]:
     only exclusive requests count."""
     limit = 0 if shared else 1
     while True:
-        entries, revision = yield from seen(seat, name, "newest first", limit)
+        entries, revision = yield from _seen(seat, name, limit)
         if not entries:
             return None
         found = tuple(one for one in members(name, entries) if not shared or not member(one).shared)
@@ -135,12 +134,12 @@ def look(seat: Seat, name: str, *, shared: bool = False) -> Recipe[Before]:
         limit = 0  # a key of another name is just before ours: look at all
 
 
-def seen(seat: Seat, name: str, order: Order, limit: int = 0) -> Recipe[tuple[tuple[Entry, ...], int]]:
+def _seen(seat: Seat, name: str, limit: int) -> Recipe[tuple[tuple[Entry, ...], int]]:
     """The keys before ours, at most `limit` (0: all), and the revision at which they were seen. Raises `Removed` if our
     own key was gone at that moment. One read shows both: of the keys that are not younger than ours, ours is the
     newest."""
     prefix = f"{name}/"
-    asked = Get(prefix, prefix_end(prefix), order, limit and limit + 1, seat.token + 1)
+    asked = Get(prefix, prefix_end(prefix), "newest first", limit and limit + 1, seat.token + 1)
     while True:
         reply = yield Call(Txn((), (asked,)))
         if isinstance(reply, Refused):
