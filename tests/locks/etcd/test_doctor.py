@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from tests.locks.etcd.conftest import started
 from vez.cli.doctor import doctor
-from vez.locks.engines.etcd import examine
+from vez.locks.engines.etcd import examination, examine
 from vez.locks.engines.promises import Finding
 from vez.testing.servers import EtcdServer, free_port
 
@@ -60,3 +60,13 @@ def test_a_dead_member_is_a_problem_and_the_others_are_looked_at(etcd: EtcdServe
     assert f"127.0.0.1:{dead}" in findings[1].what
     assert "refused" in findings[1].found
     assert any(one.what == "durability" for one in findings)
+
+
+@pytest.mark.parametrize("text", ["", "nan", "+Inf", "1e999", "9" * 400, "-1", "1_0", "\u0661", "0x10", "1e", "text"])
+def test_a_metric_that_is_no_number_is_not_told(text: str) -> None:
+    assert examination._metric(f"name {text}\n", "name") is None
+
+
+@pytest.mark.parametrize("text", ["0", "12", "0.00012833300000000002", "2.6e-05", "2.147483648e+09"])
+def test_metrics_as_etcd_writes_them(text: str) -> None:
+    assert examination._metric(f"other 3\nname {text}\n", "name") == float(text)

@@ -138,7 +138,7 @@ def _metrics(transport: EtcdTransport, endpoint: Endpoint) -> str:
 
 
 def _metric(text: str, name: str) -> float | None:
-    found = re.search(rf"^{name} ([0-9]{{1,18}}(\.[0-9]{{1,18}})?(e\+?[0-9]{{1,2}})?)$", text, re.MULTILINE)
+    found = re.search(rf"^{name} ([0-9]{{1,20}}(\.[0-9]+)?(e[+-]?[0-9]{{1,2}})?)$", text, re.MULTILINE)
     return float(found[1]) if found else None
 
 
