@@ -6,6 +6,8 @@ one call. Connections are reused, newest first.
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
 from typing import Generic, Protocol, TypeVar
 
 import msgspec
@@ -42,10 +44,17 @@ class Watched(Protocol):
 
 MOST_IDLE = 16
 """Largest number of idle connections. Each thread or task that calls at the same time uses one connection."""
+SHORTEST = 0.001
+"""Shortest timeout of a call, in seconds. A call is sent even if no time is left."""
 CONNECT_SECONDS = 2.0
 """Longest wait for one member to accept a connection; then the next one is tried."""
 HUNG = 0.5
 """Seconds of silence after which a member counts as hung. Its watches are then ended too."""
+
+
+def until(end: float, parts: int = 1) -> float:
+    """An equal part of the seconds that are left until `end`, for a step that must have some time in any case."""
+    return max(SHORTEST, (end - time.monotonic()) / parts)
 
 
 class Router(Generic[C]):
@@ -71,6 +80,13 @@ class Router(Generic[C]):
         """All members, the one in use first."""
         known = self.address.endpoints
         return [known[(self._current + step) % len(known)] for step in range(len(known))]
+
+    def within(self, end: float) -> Iterator[tuple[Endpoint, float]]:
+        """All members, the one in use first, each with the seconds in which it must accept a connection. The time until
+        `end` is divided equally among those that are left."""
+        endpoints = self.endpoints()
+        for number, endpoint in enumerate(endpoints):
+            yield endpoint, until(end, len(endpoints) - number)
 
     def failed(self, endpoint: Endpoint, seconds: float = HUNG) -> None:
         """Note that a member did not answer for `seconds`, and use the next one. After a long silence its watches are

@@ -8,16 +8,13 @@ from vez.locks.engines.etcd.address import Address, Endpoint
 from vez.locks.engines.etcd.error_replies import Stranger, TokenExpired
 from vez.locks.engines.etcd.failures import LOST, refused_by_tls, why
 from vez.locks.engines.etcd.http import CutOff, NotHttp
-from vez.locks.engines.etcd.router import Router, Watched
+from vez.locks.engines.etcd.router import SHORTEST, Router, Watched, until
 from vez.locks.engines.etcd.task_connection import AsyncConnection, connect
 from vez.locks.engines.etcd.watching import Watching, begins_now
 from vez.locks.engines.network.transport import CALL_SECONDS, Unreachable, WatchEnded
 from vez.locks.engines.network.wires import Broken, NotConnected, Silence
 from vez.locks.recipes import Reply, Unknown
 from vez.locks.recipes.etcd.operations import Event, Request, Watch
-
-SHORTEST = 0.001
-"""Shortest timeout of a call, in seconds. A call is sent even if no time is left."""
 
 
 class EtcdAsyncTransport:
@@ -40,17 +37,18 @@ class EtcdAsyncTransport:
         """Send a request to the cluster and return the reply. If a member cannot be reached, the next one is tried. If
         a member does not answer, the reply is `Unknown`: the request may have taken effect."""
         path, body = self._router.codec.encode(request)
+        end = time.monotonic() + seconds
         for _ in range(2):  # a second time after a new login, if the token has expired
             reasons: list[str] = []
-            for endpoint in self._router.endpoints():
+            for endpoint, left in self._router.within(end):
                 try:
-                    connection = await self._connected(endpoint, seconds)
+                    connection = await self._connected(endpoint, left)
                 except NotConnected as error:
                     reasons.append(why(endpoint, error))
-                    self._router.failed(endpoint, seconds)
+                    self._router.failed(endpoint, left)
                     continue
                 try:
-                    return await self._ask(connection, request, path, body, seconds)
+                    return await self._ask(connection, request, path, body, end)
                 except TokenExpired:
                     break
             else:
@@ -61,15 +59,16 @@ class EtcdAsyncTransport:
         """Start a watch on the first member that can be reached. Raises `WatchEnded` if none can, or the connection
         breaks."""
         body = self._router.codec.watch(watch, now=begins_now(watch))
-        reason = ""
-        for endpoint in self._router.endpoints():
+        reason, end = "", time.monotonic() + seconds
+        for endpoint, left in self._router.within(end):
             try:
-                connection = await self.connect(endpoint, seconds)
+                connection = await self.connect(endpoint, left)
             except NotConnected as error:
                 reason = why(endpoint, error)
                 continue
             try:
-                await connection.send("/v3/watch", body, await self.login(connection, seconds), seconds)
+                token = await self.login(connection, until(end))
+                await connection.send("/v3/watch", body, token, until(end))
                 return EtcdAsyncStream(self, connection, Watching(self._router, connection.exchange, watch))
             except LOST as error:
                 await connection.close()
@@ -92,14 +91,13 @@ class EtcdAsyncTransport:
         for connection in self._router.drop_all():
             await connection.close()
 
-    async def _ask(
-        self, connection: AsyncConnection, request: Request, path: str, body: bytes, seconds: float
-    ) -> Reply:
+    async def _ask(self, connection: AsyncConnection, request: Request, path: str, body: bytes, end: float) -> Reply:
         endpoint = connection.endpoint
-        seconds = self._router.share(endpoint, seconds)
+        seconds = self._router.share(endpoint, until(end))
+        end = time.monotonic() + seconds
         try:
             token = await self.login(connection, seconds)
-            status, text = await connection.call(path, body, token, seconds)
+            status, text = await connection.call(path, body, token, until(end))
             if not (connection.exchange.reusable() and self._router.keep(endpoint, connection)):
                 await connection.close()
         except LOST as error:

@@ -9,16 +9,13 @@ from vez.locks.engines.etcd.address import Address, Endpoint
 from vez.locks.engines.etcd.error_replies import Stranger, TokenExpired
 from vez.locks.engines.etcd.failures import LOST, refused_by_tls, why
 from vez.locks.engines.etcd.http import CutOff, NotHttp
-from vez.locks.engines.etcd.router import Router, Watched
+from vez.locks.engines.etcd.router import SHORTEST, Router, Watched, until
 from vez.locks.engines.etcd.thread_connection import Connection, connect
 from vez.locks.engines.etcd.watching import Watching, begins_now
 from vez.locks.engines.network.transport import CALL_SECONDS, Unreachable, WatchEnded
 from vez.locks.engines.network.wires import Broken, NotConnected, Silence
 from vez.locks.recipes import Reply, Unknown
 from vez.locks.recipes.etcd.operations import Event, Request, Watch
-
-SHORTEST = 0.001
-"""Shortest timeout of a call, in seconds. A call is sent even if no time is left."""
 
 
 class EtcdTransport:
@@ -41,17 +38,18 @@ class EtcdTransport:
         """Send a request to the cluster and return the reply. If a member cannot be reached, the next one is tried. If
         a member does not answer, the reply is `Unknown`: the request may have taken effect."""
         path, body = self._router.codec.encode(request)
+        end = time.monotonic() + seconds
         for _ in range(2):  # a second time after a new login, if the token has expired
             reasons: list[str] = []
-            for endpoint in self._router.endpoints():
+            for endpoint, left in self._router.within(end):
                 try:
-                    connection = self._connected(endpoint, seconds)
+                    connection = self._connected(endpoint, left)
                 except NotConnected as error:
                     reasons.append(why(endpoint, error))
-                    self._router.failed(endpoint, seconds)
+                    self._router.failed(endpoint, left)
                     continue
                 try:
-                    return self._ask(connection, request, path, body, seconds)
+                    return self._ask(connection, request, path, body, end)
                 except TokenExpired:
                     break
             else:
@@ -62,15 +60,16 @@ class EtcdTransport:
         """Start a watch on the first member that can be reached. Raises `WatchEnded` if none can, or the connection
         breaks."""
         body = self._router.codec.watch(watch, now=begins_now(watch))
-        reason = ""
-        for endpoint in self._router.endpoints():
+        reason, end = "", time.monotonic() + seconds
+        for endpoint, left in self._router.within(end):
             try:
-                connection = self.connect(endpoint, seconds)
+                connection = self.connect(endpoint, left)
             except NotConnected as error:
                 reason = why(endpoint, error)
                 continue
             try:
-                connection.send("/v3/watch", body, self.login(connection, seconds), seconds)
+                token = self.login(connection, until(end))
+                connection.send("/v3/watch", body, token, until(end))
                 return EtcdStream(self, connection, Watching(self._router, connection.exchange, watch))
             except LOST as error:
                 connection.close()
@@ -93,12 +92,13 @@ class EtcdTransport:
         for connection in self._router.drop_all():
             connection.close()
 
-    def _ask(self, connection: Connection, request: Request, path: str, body: bytes, seconds: float) -> Reply:
+    def _ask(self, connection: Connection, request: Request, path: str, body: bytes, end: float) -> Reply:
         endpoint = connection.endpoint
-        seconds = self._router.share(endpoint, seconds)
+        seconds = self._router.share(endpoint, until(end))
+        end = time.monotonic() + seconds
         try:
             token = self.login(connection, seconds)
-            status, text = connection.call(path, body, token, seconds)
+            status, text = connection.call(path, body, token, until(end))
             if not (connection.exchange.reusable() and self._router.keep(endpoint, connection)):
                 connection.close()
         except LOST as error:

@@ -13,7 +13,7 @@ import msgspec
 from vez.errors import EngineUnavailable, Misuse
 from vez.locks.engines.base import Contestant, Inspection, Place, Request, Traits
 from vez.locks.engines.network.holding import GONE, NetworkClaim
-from vez.locks.engines.network.recipe_run import Clock, Guard, Over
+from vez.locks.engines.network.recipe_run import CLEAN_UP_SECONDS, Clock, Guard, Over
 from vez.locks.engines.network.recipe_set import Granted, Me, RecipeSet, Standing
 from vez.locks.engines.network.session import Session, me
 from vez.locks.engines.own_process import OwnProcess
@@ -35,8 +35,7 @@ ANSWER_SECONDS = 10.0
 """Longest wait for the result of an inspection, a forced release or a transfer, in seconds."""
 IN_DOUBT = "its transfer had no reply, and may take effect"
 LOOK_SECONDS = 1.0
-"""Longest wait for information that is only reported, in seconds: the holder after a timeout, the position of a
-waiter."""
+"""Longest wait for the position of a waiter, which is only reported, in seconds."""
 
 
 class NotFree(Over):
@@ -88,6 +87,12 @@ class EngineBase(OwnProcess):
         """The time until which to ask the server for the position of a waiter, at most the deadline of the request."""
         soon = self._clock() + LOOK_SECONDS
         return soon if guard.deadline is None else min(soon, guard.deadline)
+
+    def _look_until(self, guard: Guard) -> float | None:
+        """The time until which to ask who holds what was not granted, so that the caller does not wait for more than
+        `CLEAN_UP_SECONDS` in all; None if it must not ask."""
+        until = None if guard.deadline is None else guard.deadline + CLEAN_UP_SECONDS
+        return until if until is not None and guard.clean and self._clock() < until else None
 
     def _undecided(self, guard: Guard, error: Over, seconds: float | None) -> Exception | None:
         """The error for a request that ended before the server decided it; None if it was decided, or timed out while

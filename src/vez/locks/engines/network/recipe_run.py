@@ -13,9 +13,10 @@ from vez.locks.recipes import Answer, Call, Failed, Lost, Proved, Recipe, Refuse
 T = TypeVar("T")
 Clock = Callable[[], float]
 
-CLEAN_UP_SECONDS = 1.0
-"""Longest wait of a caller for the clean-up of its request, in seconds. After it, the clean-up continues in the
-background."""
+CLEAN_UP_SECONDS = 0.25
+"""Longest wait of a caller after its timeout, in seconds: for the clean-up of its request, and for the name of the
+holder, which its error names. It is enough for a few round trips to a healthy server. After it, the clean-up continues
+in the background: a timeout is a promise, and a silent server must not lengthen it."""
 REFUSED_HINT = "what was asked for is undone in the background; `vez doctor URL` looks at the server"
 AFTER_LOST_WATCH = 0.05
 """Seconds to wait after a watch has ended, before the recipe looks again. A server that refuses watches must not be

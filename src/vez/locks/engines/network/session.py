@@ -20,7 +20,7 @@ IDLE_SECONDS = 30.0
 RENEWALS = 3
 """Number of renewals that fit into one lease. A renewal waits for its reply at most for this part of the lease, but
 always half a second."""
-CLOSE_SECONDS = 2.0
+CLOSE_SECONDS = 1.0
 """Longest wait of a closing client for its sessions to be revoked, in seconds. After it, they end with their leases."""
 LARGEST_NUMBER = 62
 """Bits of a random number. Servers use signed 64-bit numbers."""

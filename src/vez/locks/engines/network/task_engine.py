@@ -12,7 +12,6 @@ from vez.locks.engines.base import Break, Inspection, Kind, Leader, Progress, Re
 from vez.locks.engines.cycles import forget
 from vez.locks.engines.network.engine_base import (
     ANSWER_SECONDS,
-    LOOK_SECONDS,
     PATIENCE,
     RELEASE_SECONDS,
     first_inside,
@@ -153,11 +152,10 @@ class NetworkAsyncEngine(TaskEngineBase, AsyncEngine):
         if (undecided := self._undecided(claim.guard, error, seconds)) is not None:
             return undecided
         holder = None
-        if seconds:
+        if (until := self._look_until(claim.guard)) is not None:
             with contextlib.suppress(Exception):
                 recipe = self.recipes.inspect(claim.request.name, claim.request.kind)
-                seen = await self._pump.run(recipe, TaskGuard(self._pump.clock() + LOOK_SECONDS))
-                holder = first_inside(seen)
+                holder = first_inside(await self._pump.run(recipe, TaskGuard(until)))
         return timed_out(claim.request, seconds or 0, holder, self.url)
 
     async def release(self, claim: TaskHolding) -> None:

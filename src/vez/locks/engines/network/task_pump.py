@@ -113,7 +113,9 @@ class _Steps:
             await guard.sleep(seconds)
             return Elapsed()
         try:
-            events = await guard.next(await self._watching(step.watch, seconds), seconds)
+            stream = await self._watching(step.watch, seconds)
+            seconds = self._run.waiting(self._run.allowed(), step.seconds)  # it took some time to open
+            events = await guard.next(stream, seconds)
         except WatchEnded as error:
             await self.drop_stream()
             if not guard.stopped:

@@ -114,7 +114,9 @@ class _Steps:
             guard.sleep(seconds)
             return Elapsed()
         try:
-            events = guard.next(self._watching(step.watch, seconds), seconds)
+            stream = self._watching(step.watch, seconds)
+            seconds = self._run.waiting(self._run.allowed(), step.seconds)  # it took some time to open
+            events = guard.next(stream, seconds)
         except WatchEnded as error:
             self.drop_stream()
             if not guard.stopped:
