@@ -27,6 +27,8 @@ PASSWORD = "VEZ_ETCD_PASSWORD"  # noqa: S105  the name of a variable
 EXAMPLE = "for example etcd://10.0.0.5:2379,10.0.0.6:2379/namespace?lease=5"
 
 
+_AROUND = re.compile(r"^\[[^]]*\] *| *\(_ssl\.c:\d+\)$")
+"""What Python puts around a text of OpenSSL."""
 _HOST = re.compile(r"[A-Za-z0-9_.:%-]+")
 _NOT_TEXT = re.compile("[\ud800-\udfff]")
 """Surrogates: how Python represents bytes of a command line that are not UTF-8."""
@@ -66,14 +68,22 @@ class Address(msgspec.Struct, frozen=True):
         """The TLS context with the certificates of the URL; None without TLS."""
         if not self.tls:
             return None
+        files, hint = [self.ca], "a PEM file of certificates is expected"
         try:
             made = ssl.create_default_context(cafile=self.ca or None)
             if self.cert:
+                files = [name for name in (self.cert, self.key) if name]
+                hint = "PEM files of a certificate and its key are expected"
                 made.load_cert_chain(self.cert, self.key or None)
         except (OSError, ValueError) as error:  # the path is not valid, or the file is not a certificate
-            files = ", ".join(filter(None, (self.ca, self.cert, self.key)))
-            raise Misuse(f"the certificates {files} cannot be used: {error}", hint="PEM files are expected") from error
+            why = getattr(error, "strerror", None) or str(error)
+            raise Misuse(f"{' and '.join(files)} cannot be used: {words_of_openssl(why)}", hint=hint) from error
         return made
+
+
+def words_of_openssl(text: str) -> str:
+    """The text of an error of TLS without the words that Python puts around it."""
+    return _AROUND.sub("", text)
 
 
 def parse(url: str) -> Address:

@@ -23,6 +23,7 @@ from vez.locks.engines.etcd.error_replies import (
     stranger,
     verdict,
 )
+from vez.locks.engines.etcd.failures import advice_on_tls
 from vez.locks.engines.etcd.replies import Login, NotEtcd, read
 from vez.locks.engines.network.transport import Unreachable
 from vez.locks.recipes import Answer, Refused, Unknown
@@ -198,6 +199,6 @@ class Router(Generic[C]):
         """The error for a cluster of which no member could be reached."""
         speaks = ", which speaks TLS" if self.address.tls else ""
         hint = f"is it running, and does the URL name its client port{speaks}?"
-        if any("CERTIFICATE_VERIFY_FAILED" in reason for reason in reasons):
-            hint = "name whom to trust (?ca=FILE), and the host as its certificate does"
+        advice = (advice_on_tls(reason, shows=bool(self.address.cert)) for reason in reasons)
+        hint = "; ".join(dict.fromkeys(filter(None, advice))) or hint
         return Unreachable(f"no etcd server could be reached: {'; '.join(reasons)}", hint=hint)

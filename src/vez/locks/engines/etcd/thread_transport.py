@@ -104,8 +104,10 @@ class EtcdTransport:
         except LOST as error:
             connection.close()
             self._router.failed(endpoint, seconds)
-            if not self._router.contacted and (refused := refused_by_tls(error, endpoint)) is not None:
-                raise refused from error
+            if not self._router.contacted:
+                refused = refused_by_tls(error, endpoint, shows=bool(self._router.address.cert))
+                if refused is not None:
+                    raise refused from error
             return self._router.unanswered(why(endpoint, error), cut_off=isinstance(error, CutOff))
         except (NotHttp, Stranger) as error:
             connection.close()

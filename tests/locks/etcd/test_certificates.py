@@ -1,0 +1,141 @@
+"""Certificates that are wrong or change: threads and tasks learn whose fault it is, and renewed files are read again."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+import pytest
+import trustme
+
+from tests.locks.etcd.conftest import started
+from tests.locks.etcd.test_reasons import reasons
+from vez.testing.servers import EtcdServer
+
+DAY = timedelta(days=1)
+PAST, FUTURE = (-2 * DAY, -DAY), (DAY, 2 * DAY)
+HOST = "127.0.0.1"
+
+
+class Files:
+    """A folder with an authority and certificates."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.authority, self.other = trustme.CA(), trustme.CA()
+        self.authority.cert_pem.write_to_path(self.path("ca.pem"))
+
+    def path(self, name: str) -> str:
+        return str(self.folder / name)
+
+    def issue(
+        self,
+        name: str,
+        host: str = HOST,
+        *,
+        valid: tuple[timedelta, timedelta] = (-DAY, DAY),
+        authority: trustme.CA | None = None,
+    ) -> None:
+        """Write a certificate and its key, each replacing the file of that name in one step."""
+        now = datetime.now(UTC)
+        times: dict[str, Any] = {"not_before": now + valid[0], "not_after": now + valid[1]}
+        made = (authority or self.authority).issue_cert(host, **times)
+        for ending, blob in (("key", made.private_key_pem), ("pem", made.cert_chain_pems[0])):
+            blob.write_to_path(self.path("new"))
+            os.replace(self.path("new"), self.path(f"{name}.{ending}"))
+
+    def options(self, name: str) -> str:
+        """The part of a URL that shows this certificate."""
+        return f"cert={self.path(name)}.pem&key={self.path(name)}.key"
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Files:
+    made = Files(tmp_path_factory.mktemp("certificates"))
+    made.issue("server")
+    made.issue("client")
+    return made
+
+
+@pytest.fixture(scope="module")
+def secure(files: Files) -> Iterator[EtcdServer]:
+    """etcd with TLS. It reads its certificate again for each connection."""
+    yield from started("system", "--cert-file", files.path("server.pem"), "--key-file", files.path("server.key"))
+
+
+@pytest.mark.parametrize(
+    ("made", "words", "advice"),
+    [
+        ({"valid": PAST}, "certificate has expired", "renew it"),
+        ({"valid": FUTURE}, "certificate is not yet valid", "clock"),
+        ({"host": "db.example.org"}, "not valid for '127.0.0.1'", "name the host as the certificate does"),
+        ({"authority": True}, "unable to get local issuer", "?ca=FILE"),
+    ],
+    ids=["expired", "early", "host", "authority"],
+)
+def test_a_certificate_of_the_server_that_is_refused(
+    secure: EtcdServer, files: Files, made: dict[str, Any], words: str, advice: str
+) -> None:
+    files.issue("server", **{**made, "authority": files.other if made.get("authority") else files.authority})
+    thread, task = reasons(f"etcd://{secure.endpoint}?ca={files.path('ca.pem')}")
+    assert thread == task
+    assert f"{secure.endpoint}: the certificate of the server is refused: " in thread
+    assert words in thread
+    assert advice in thread
+    assert "_ssl.c" not in thread
+
+
+@contextlib.contextmanager
+def tls_server(files: Files, highest: ssl.TLSVersion) -> Iterator[tuple[int, SimpleQueue[Any]]]:
+    """A server that wants a certificate of each client. Yields its port, and what it saw: certificates and errors."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.maximum_version, context.verify_mode = highest, ssl.CERT_REQUIRED
+    context.load_cert_chain(files.path("good.pem"), files.path("good.key"))
+    context.load_verify_locations(files.path("ca.pem"))
+    seen: SimpleQueue[Any] = SimpleQueue()
+    with socket.create_server((HOST, 0)) as server:
+
+        def serve() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    one = server.accept()[0]
+                    one.settimeout(10)
+                    with context.wrap_socket(one, server_side=True, do_handshake_on_connect=False) as secured:
+                        try:
+                            secured.do_handshake()
+                            seen.put(secured.getpeercert())
+                        except OSError as error:
+                            seen.put(error)
+                        with contextlib.suppress(OSError):  # unread bytes would make the end a reset, without a reason
+                            while socket.socket.recv(secured, 5000):
+                                pass
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield server.getsockname()[1], seen
+        server.shutdown(socket.SHUT_RDWR)
+        thread.join(10)
+
+
+@pytest.mark.parametrize("highest", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+@pytest.mark.parametrize("shown", ["", "foreign", "expired"])
+def test_a_certificate_of_the_client_that_is_refused(files: Files, highest: ssl.TLSVersion, shown: str) -> None:
+    """TLS 1.2 tells it during the handshake, TLS 1.3 after it."""
+    files.issue("good")
+    files.issue("foreign", authority=files.other)
+    files.issue("expired", valid=PAST)
+    mine = f"&{files.options(shown)}" if shown else ""
+    with tls_server(files, highest) as (port, _):
+        thread, task = reasons(f"etcd://{HOST}:{port}?ca={files.path('ca.pem')}{mine}")
+    assert thread == task
+    assert f"{HOST}:{port}: the server refuses " in thread
+    assert ("?cert=" in thread, "of cert=" in thread) == (not shown, bool(shown))
+    assert "_ssl.c" not in thread
