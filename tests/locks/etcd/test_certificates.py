@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pty
+import signal
 import socket
 import ssl
+import sys
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -15,6 +18,12 @@ from typing import Any
 
 import pytest
 import trustme
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    PrivateFormat,
+    load_pem_private_key,
+)
 
 from tests.locks.etcd.conftest import started
 from tests.locks.etcd.test_reasons import reasons
@@ -139,3 +148,39 @@ def test_a_certificate_of_the_client_that_is_refused(files: Files, highest: ssl.
     assert f"{HOST}:{port}: the server refuses " in thread
     assert ("?cert=" in thread, "of cert=" in thread) == (not shown, bool(shown))
     assert "_ssl.c" not in thread
+
+
+def on_a_terminal(*words: str) -> str:
+    """What Python shows on a terminal of its own, until it ends or asks for a passphrase."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execv(sys.executable, [sys.executable, *words])  # noqa: S606
+    seen = b""
+    try:
+        with contextlib.suppress(OSError):  # the terminal has no other side any more
+            while b"pass phrase" not in seen and (data := os.read(terminal, 5000)):
+                seen += data
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        os.close(terminal)
+    return seen.decode()
+
+
+@pytest.mark.parametrize("engine", ["etcd", "peers"])
+def test_a_key_with_a_passphrase_is_refused_and_not_asked_for(files: Files, engine: str) -> None:
+    """OpenSSL would ask at the terminal, inside the connecting program."""
+    files.issue("locked")
+    key = load_pem_private_key(Path(files.path("locked.key")).read_bytes(), None)
+    locked = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(b"word"))
+    Path(files.path("locked.key")).write_bytes(locked)
+    if engine == "etcd":
+        seen = on_a_terminal("-m", "vez", "status", "--url", f"etcd://{HOST}:9?{files.options('locked')}")
+        assert "the key without a passphrase" in seen
+    else:
+        paths = [files.path(name) for name in ("ca.pem", "locked.pem", "locked.key")]
+        code = "from vez.worlds.node.group import *; from vez.worlds.node.sockets import *; Contexts(Group(name='x', "
+        seen = on_a_terminal("-c", f"{code} addresses={{1: Tcp('{HOST}', 9)}}, tls=Tls(*{paths})), 1)")
+        assert "cannot use the certificates" in seen
+    assert "pass phrase" not in seen

@@ -54,7 +54,7 @@ def _context(side: ssl._SSLMethod, files: Tls) -> ssl.SSLContext:
     context.verify_mode = ssl.CERT_REQUIRED
     try:
         context.load_verify_locations(files.authority)
-        context.load_cert_chain(files.certificate, files.key)
+        context.load_cert_chain(files.certificate, files.key, password="")  # None would ask at the terminal
     except (OSError, ssl.SSLError) as error:
         raise Misuse(
             f"cannot use the certificates {files.authority} and {files.certificate}: {error}",

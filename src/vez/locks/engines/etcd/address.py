@@ -73,8 +73,8 @@ class Address(msgspec.Struct, frozen=True):
             made = ssl.create_default_context(cafile=self.ca or None)
             if self.cert:
                 files = [name for name in (self.cert, self.key) if name]
-                hint = "PEM files of a certificate and its key are expected"
-                made.load_cert_chain(self.cert, self.key or None)
+                hint = "PEM files of a certificate and its key are expected, the key without a passphrase"
+                made.load_cert_chain(self.cert, self.key or None, password="")  # None would ask at the terminal
         except (OSError, ValueError) as error:  # the path is not valid, or the file is not a certificate
             why = getattr(error, "strerror", None) or str(error)
             raise Misuse(f"{' and '.join(files)} cannot be used: {words_of_openssl(why)}", hint=hint) from error
