@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import pty
@@ -10,7 +11,7 @@ import socket
 import ssl
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from queue import SimpleQueue
@@ -27,6 +28,10 @@ from cryptography.hazmat.primitives.serialization import (
 
 from tests.locks.etcd.conftest import started
 from tests.locks.etcd.test_reasons import reasons
+from vez.locks.engines.etcd.address import Endpoint, parse
+from vez.locks.engines.etcd.task_transport import EtcdAsyncTransport
+from vez.locks.engines.etcd.thread_transport import EtcdTransport
+from vez.locks.engines.network.wires import NotConnected
 from vez.testing.servers import EtcdServer
 
 DAY = timedelta(days=1)
@@ -148,6 +153,68 @@ def test_a_certificate_of_the_client_that_is_refused(files: Files, highest: ssl.
     assert f"{HOST}:{port}: the server refuses " in thread
     assert ("?cert=" in thread, "of cert=" in thread) == (not shown, bool(shown))
     assert "_ssl.c" not in thread
+
+
+@contextlib.contextmanager
+def connected(url: str, endpoint: Endpoint) -> Iterator[tuple[Callable[[], None], Callable[[], None]]]:
+    """Functions that open one connection and close it: of one transport for threads, and of one for tasks."""
+    threads, tasks, loop = EtcdTransport(parse(url)), EtcdAsyncTransport(parse(url)), asyncio.new_event_loop()
+
+    def in_a_thread() -> None:
+        threads.connect(endpoint, 10.0).close()
+
+    async def one() -> None:
+        await (await tasks.connect(endpoint, 10.0)).close()
+
+    def in_a_task() -> None:
+        loop.run_until_complete(one())
+
+    with contextlib.closing(loop):
+        yield in_a_thread, in_a_task
+
+
+def test_renewed_files_are_read_again(files: Files) -> None:
+    """The certificates of services are often valid for a day; a lock may be held for longer."""
+    files.issue("good")
+    files.issue("renewed")
+    with tls_server(files, ssl.TLSVersion.TLSv1_3) as (port, seen):
+        url = f"etcd://{HOST}:{port}?ca={files.path('ca.pem')}&{files.options('renewed')}"
+
+        def shown() -> set[str]:
+            found = []
+            for connect in ways:
+                connect()
+                found.append(seen.get(timeout=10)["serialNumber"])
+            return set(found)
+
+        with connected(url, Endpoint(HOST, port)) as ways:
+            (first,) = shown()
+            assert shown() == {first}
+            files.issue("renewed")
+            (second,) = shown()
+            assert second != first
+            Path(files.path("renewed.pem")).write_text("half a certif")
+            assert shown() == {second}, "a file that is being written does not count yet"
+            files.issue("renewed")
+            (third,) = shown()
+            assert third not in (first, second)
+
+
+def test_a_renewed_authority_is_read_again(files: Files) -> None:
+    files.issue("good")
+    path = Path(files.path("trusted.pem"))
+    files.other.cert_pem.write_to_path(path)
+    with tls_server(files, ssl.TLSVersion.TLSv1_3) as (port, seen):
+        url = f"etcd://{HOST}:{port}?ca={path}&{files.options('client')}"
+        with connected(url, Endpoint(HOST, port)) as ways:
+            for connect in ways:
+                with pytest.raises(NotConnected, match="verify failed"):
+                    connect()
+                seen.get(timeout=10)
+            files.authority.cert_pem.write_to_path(path, append=True)
+            for connect in ways:
+                connect()
+                assert "serialNumber" in seen.get(timeout=10)
 
 
 def on_a_terminal(*words: str) -> str:

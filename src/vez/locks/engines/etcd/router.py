@@ -13,6 +13,7 @@ from typing import Generic, Protocol, TypeVar
 import msgspec
 
 from vez.locks.engines.etcd.address import Address, Endpoint
+from vez.locks.engines.etcd.certificates import Certificates
 from vez.locks.engines.etcd.codec import Codec
 from vez.locks.engines.etcd.error_replies import (
     Stranger,
@@ -64,7 +65,7 @@ class Router(Generic[C]):
     def __init__(self, address: Address) -> None:
         self.address = address
         self.codec = Codec(address.namespace)
-        self.context = address.context()
+        self.certificates = Certificates(address)
         self.token = ""
         """Token of our login; empty before the first login, and after the token has expired."""
         self.contacted = False

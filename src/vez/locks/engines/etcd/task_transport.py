@@ -135,7 +135,7 @@ class EtcdAsyncTransport:
 
     async def connect(self, endpoint: Endpoint, seconds: float) -> AsyncConnection:
         """A new connection to this member."""
-        return await connect(endpoint, self._router.context, seconds)
+        return await connect(endpoint, self._router.certificates.context(), seconds)
 
 
 class EtcdAsyncStream:

@@ -136,7 +136,7 @@ class EtcdTransport:
 
     def connect(self, endpoint: Endpoint, seconds: float) -> Connection:
         """A new connection to this member."""
-        return connect(endpoint, self._router.context, seconds)
+        return connect(endpoint, self._router.certificates.context(), seconds)
 
 
 class EtcdStream:
