@@ -27,7 +27,11 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from tests.locks.etcd.conftest import started
+from tests.locks.etcd.faulty import port_of
 from tests.locks.etcd.test_reasons import reasons
+from tests.proxy import Proxy
+from vez import aio
+from vez.errors import OwnershipLost
 from vez.locks.engines.etcd.address import Endpoint, parse
 from vez.locks.engines.etcd.task_transport import EtcdAsyncTransport
 from vez.locks.engines.etcd.thread_transport import EtcdTransport
@@ -251,3 +255,20 @@ def test_a_key_with_a_passphrase_is_refused_and_not_asked_for(files: Files, engi
         seen = on_a_terminal("-c", f"{code} addresses={{1: Tcp('{HOST}', 9)}}, tls=Tls(*{paths})), 1)")
         assert "cannot use the certificates" in seen
     assert "pass phrase" not in seen
+
+
+def test_a_loss_names_the_failure_of_the_renewals(secure: EtcdServer, files: Files) -> None:
+    """A holder whose server comes back with a certificate of somebody else learns that this is the reason."""
+    files.issue("server")
+
+    async def held_until_lost(url: str) -> None:
+        async with aio.connect(url) as client, client.lock("x"):
+            files.issue("server", authority=files.other)
+            route.sever()
+            await asyncio.sleep(60)
+
+    with Proxy() as proxy:
+        route = proxy.route((HOST, secure.port))
+        with pytest.raises(OwnershipLost, match="its lease could not be renewed in time: ") as caught:
+            asyncio.run(held_until_lost(f"etcd://{HOST}:{port_of(route)}?ca={files.path('ca.pem')}&lease=1"))
+    assert "the certificate of the server is refused: unable to get local issuer certificate" in str(caught.value)

@@ -74,8 +74,13 @@ class Session:
     def why_ended(self) -> str | None:
         """Reason why the session has ended; None while it is proved to be open. Never blocks."""
         if self.ended is None and self._clock() >= self.proved_until:
-            self.end(NOT_RENEWED)
+            self.end(self.not_renewed())
         return self.ended
+
+    def not_renewed(self) -> str:
+        """The reason of a loss without a word from the server. Sessions that are renewed add the failure of the last
+        renewal."""
+        return NOT_RENEWED
 
     def end(self, why: str) -> None:
         """End the session, and tell all requests that depend on it."""

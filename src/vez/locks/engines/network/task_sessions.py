@@ -36,6 +36,11 @@ class TaskSession(TaskSessionBase):
     guard: TaskGuard | None = None
     renewal: Background
 
+    def not_renewed(self) -> str:
+        """The reason of a loss without a word from the server, with the failure of the last renewal."""
+        trouble = "" if self.guard is None else self.guard.trouble
+        return f"{NOT_RENEWED}: {trouble}" if trouble else NOT_RENEWED
+
     def end(self, why: str) -> None:
         """End the session, tell all requests that depend on it, and let its task revoke what is left of it."""
         super().end(why)
