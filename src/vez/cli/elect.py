@@ -22,12 +22,14 @@ from vez.errors import OwnershipLost
     "--weight", type=int, default=0, show_default=True, metavar="N", help="The heaviest candidate is elected."
 )
 @click.option("--label", help="Name of this candidate for observers.  [default: HOST:PROCESS]")
+@click.option("--lease", type=Number(0.001, 86400), metavar="S",
+              help="On a network: free the leadership S seconds after its holder has died.")  # fmt: skip
 @click.option("--wait", "seconds", type=Number(min=0), metavar="S", help="Wait at most S seconds.")
 @click.option("--for", "term_seconds", type=Number(min=0), metavar="S", help="Resign S seconds after the election.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
 def elect(
-    name: str, url: str | None, weight: int, label: str | None, seconds: float | None, term_seconds: float | None,
-    as_json: bool,
+    name: str, url: str | None, weight: int, label: str | None, lease: float | None, seconds: float | None,
+    term_seconds: float | None, as_json: bool,
 ) -> int:  # fmt: skip
     """Stand as a candidate in the election NAME; if elected, print the term and lead until interrupted.
 
@@ -37,7 +39,8 @@ def elect(
 
     async def run() -> int:
         async with aio.connect(engine_url(url)) as client:
-            election = client.election(name, weight=weight, label=label, timeout=seconds, on_wait=teller.waiting)
+            election = client.election(name, weight=weight, label=label, lease=lease, timeout=seconds,
+                                       on_wait=teller.waiting)  # fmt: skip
             try:
                 leadership = await election.acquire()
             finally:

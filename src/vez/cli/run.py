@@ -37,7 +37,7 @@ forced release waits no longer than until we have released."""
 def hold_and_run(
     given: Given, *, name: str, command: tuple[str, ...], url: str | None, seconds: float | None, no_wait: bool,
     busy_code: int, shared: bool, limit: int | None, leader: bool, weight: int, every: str | None, again: bool,
-    at_least: float, kill_after: float, label: str | None, quiet: bool, as_json: bool,
+    at_least: float, lease: float | None, kill_after: float, label: str | None, quiet: bool, as_json: bool,
 ) -> int:  # fmt: skip
     """Run COMMAND while holding the lock NAME: wait for the lock, run the command, release the lock.
 
@@ -65,7 +65,7 @@ def hold_and_run(
         text = label or command[0].rsplit("/", 1)[-1]
         options: Options = {
             "timeout": timeout, "label": label if leader else text, "on_wait": teller.waiting, "grace": grace,
-            "at_least": at_least,
+            "at_least": at_least, "lease": lease,
         }  # fmt: skip
         if leader:
             return client.election(name, weight=weight, **options)
@@ -178,6 +178,8 @@ RUN = Declared(
         Option(("--again",), "again", "With --every: run it also if it is done in this period.", "flag"),
         Option(("--at-least",), "at_least", "Keep the lock for at least S seconds, also if the command ends earlier.",
                "number", 0.0, 0, 86400, "S"),
+        Option(("--lease",), "lease", "On a network: free the lock S seconds after its holder has died.", "number",
+               least=0.001, most=86400, metavar="S"),
         Option(("--kill-after",), "kill_after", "If the lock is lost: send KILL S seconds after TERM.", "number", 5.0,
                0, 3000, "S", show_default=True),
         Option(("--label",), "label", "Name of this process in `vez status`.  [default: the command]"),

@@ -33,8 +33,8 @@ PIPE_WIDTH = 110
 
 
 def show_status(
-    given: Given, *, name: str | None, url: str | None, everything: bool, watch: bool, interval: float, as_json: bool,
-    output: Path | None,
+    given: Given, *, name: str | None, url: str | None, prefix: str, everything: bool, watch: bool, interval: float,
+    as_json: bool, output: Path | None,
 ) -> int:  # fmt: skip
     """Show the holders, waiters and forced releases of NAME, or of all names in use.
 
@@ -43,6 +43,7 @@ def show_status(
     """
     given.only_with("--watch", watch, "interval")
     given.not_together("name", "everything")
+    given.not_together("name", "prefix")
     given.not_together("watch", "output")
     if name is not None:
         check_name(name)
@@ -51,8 +52,8 @@ def show_status(
             from vez.cli import status_table
 
             watching = status_table.watch_json if as_json else status_table.watch
-            watching(client, lambda: look(client, name, everything=everything), name, interval)
-        found = look(client, name, everything=everything, shown=True)
+            watching(client, lambda: look(client, name, prefix, everything=everything), name, interval)
+        found = look(client, name, prefix, everything=everything, shown=True)
         if found or output is not None or not _print_nothing(client, name, as_json=as_json):
             from vez.cli import status_table
 
@@ -60,10 +61,13 @@ def show_status(
         return EXIT_DAMAGED if any(hasattr(seen, "damaged") for seen in found) else 0
 
 
-def look(client: Client, name: str | None, *, everything: bool, shown: bool = False) -> list[Inspection | Damaged]:
-    """Inspect a name, or all names that are in use. With `shown`, a progress bar appears if there are many."""
+def look(
+    client: Client, name: str | None, prefix: str = "", *, everything: bool, shown: bool = False
+) -> list[Inspection | Damaged]:
+    """Inspect a name, or all names in use that begin with the prefix. With `shown`, a progress bar appears if there are
+    many."""
     found: list[Inspection | Damaged] = []
-    known = [(kind, one) for kind in KINDS for one in client.locks(kind=kind) if name is None or one == name]
+    known = [(kind, one) for kind in KINDS for one in client.locks(prefix, kind) if name is None or one == name]
     with _steps(len(known)) if shown and len(known) > MANY else nullcontext(str) as step:
         for kind, one in known:
             step()
@@ -123,6 +127,7 @@ STATUS = Declared(
     show_status,
     (
         Option(("--url",), "url", "The engine.  [default: VEZ_URL, or the files of this machine]"),
+        Option(("--prefix",), "prefix", "Only names that begin with TEXT.", default="", metavar="TEXT"),
         Option(("--all",), "everything", "Also show names that nobody holds or waits for.", "flag"),
         Option(("--watch",), "watch", "Refresh until interrupted.", "flag"),
         Option(("--interval",), "interval", "With --watch: seconds between two looks.", "number", 0.5, 0.05,

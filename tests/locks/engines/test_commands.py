@@ -261,6 +261,16 @@ def test_status_break_and_their_json(start: Start, client: vez.Client) -> None:
     assert "nobody" in finish(start("status"))[1]
 
 
+def test_status_of_the_names_with_a_prefix(start: Start, client: vez.Client) -> None:
+    with client.lock("shop/a"), client.lock("shop/b"), client.lock("other"):
+        for words, names in ((["--prefix", "shop/"], ["shop/a", "shop/b"]), (["--prefix", "x"], [])):
+            found = json.loads(finish(start("status", *words, "--json"))[1])["names"]
+            assert [one["name"] for one in found] == names
+    code, _, err = finish(start("status", "other", "--prefix", "shop/"))
+    assert code == 64
+    assert "NAME and --prefix exclude each other" in err
+
+
 def test_elect_and_observe(start: Start, client: vez.Client) -> None:
     observer = start("observe", "x")
     assert observer.stdout is not None

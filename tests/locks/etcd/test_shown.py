@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
+import subprocess
+import sys
 
 import pytest
 from click.testing import CliRunner
@@ -39,6 +42,24 @@ def test_an_inspection_shows_the_lease_of_the_holder(etcd: EtcdServer) -> None:
             assert looking.inspect("e", "election").lease_seconds == 7
         with client.semaphore("s", 2):
             assert looking.inspect("s", "semaphore").lease_seconds == 7
+
+
+def test_the_commands_choose_the_lease_of_their_holder(etcd: EtcdServer) -> None:
+    space = f"{etcd.url}/leases-of-commands"
+    vez_command = [sys.executable, "-m", "vez"]
+    look = [*vez_command, "status", "x", "--json", "--url", space]
+    run = [*vez_command, "run", "x", "--lease", "9", "--url", space, "--", *look]
+    done = subprocess.run(run, capture_output=True, text=True, check=True)
+    assert json.loads(done.stdout)["names"][0]["lease_seconds"] == 9
+    with (
+        subprocess.Popen([*vez_command, "elect", "e", "--lease", "8", "--url", space], stdout=subprocess.PIPE,
+                         text=True) as leads,
+        vez.connect(space) as looking,
+    ):  # fmt: skip
+        assert leads.stdout is not None
+        leads.stdout.readline()
+        assert looking.inspect("e", "election").lease_seconds == 8
+        leads.send_signal(signal.SIGINT)
 
 
 def test_an_inspection_by_a_task_shows_it_too(etcd: EtcdServer) -> None:
