@@ -13,6 +13,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,9 @@ LONG = {
     "docs/reference/checker.md", "docs/reference/recipes.md", "docs/tutorial/da-simulacao-a-processos-reais.md",
 }  # fmt: skip
 """Pages whose commands explore many states, and the translation of a page that runs real processes."""
+
+
+Command = Callable[[list[str], Path, dict[str, str]], subprocess.CompletedProcess[str]]
 
 
 def words(text: str) -> str:
@@ -51,7 +55,8 @@ def run_command(arguments: list[str], folder: Path, environment: dict[str, str])
     )
 
 
-def run_console(body: str, options: str, folder: Path) -> int:
+def run_console(body: str, options: str, folder: Path, command: Command = run_command) -> int:
+    """Run the commands of a block and compare what they print; returns their number."""
     wanted = int(found[1]) if (found := re.search(r"exit=(\d+)", options)) else 0
     count = 0
     joined = body.replace("\\\n", " ")  # a command may go on in the next line
@@ -60,7 +65,7 @@ def run_console(body: str, options: str, folder: Path) -> int:
         assert not for_the_shell(line), f"quote {for_the_shell(line)} in: $ {line}"
         arguments = shlex.split(line)
         environment = os.environ | {"COLUMNS": "120", "VEZ_DIR": str(folder / "turns")}
-        done = run_command(arguments, folder, environment)
+        done = command(arguments, folder, environment)
         assert done.returncode == wanted, f"$ {line}\n{done.stdout}{done.stderr}"
         printed = words(done.stdout)
         for text in expected:
@@ -90,6 +95,12 @@ def test_what_a_page_shows_is_true(page: Path, tmp_path: Path) -> None:
             environment = os.environ | {"VEZ_DIR": str(tmp_path / "turns")}
             done = python("-c", body, cwd=tmp_path, env=environment)
             assert done.returncode == 0, f"{page}:\n{body}\n{done.stderr}"
+
+
+def run_readme(folder: Path, command: Command) -> int:
+    """Run the commands of the README, and only those; returns their number."""
+    blocks = BLOCK.findall((ROOT / "README.md").read_text())
+    return sum(run_console(body, options, folder, command) for kind, options, body in blocks if kind == "console")
 
 
 def test_the_runner_of_examples_can_fail(tmp_path: Path) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from itertools import combinations_with_replacement, product
 from random import Random
 
@@ -323,19 +321,3 @@ def test_a_property_that_the_checker_does_not_know_leaves_minimality_open() -> N
     answer = smallest(scenario.but(n=None, ids=(1, 2, 3)), trace, find("coordinator"), "starvation_freedom")
     assert not answer.minimal
     assert "does not find it" in answer.words
-
-
-def test_without_numpy_a_run_still_shrinks() -> None:
-    program = """
-import sys
-sys.modules["numpy"] = None
-from vez.catalogue.algorithms import find
-from vez.worlds.sim import Scenario
-from vez.worlds.sim.scenario import Nemesis
-from vez.study.shortest import shortest
-print(shortest(Scenario(algorithm="token-ring", nemesis=Nemesis(crashes=1)), find("token-ring"), "starvation_freedom").words)
-"""
-    told = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
-    ).stdout
-    assert told == "not known to be minimal: the checker needs NumPy, which is not installed\n"

@@ -223,6 +223,6 @@ def check_command(**options: Any) -> int:
         from vez.cli.check_recipes import as_found
 
         options = as_found(options, all_given())
-    from vez.cli.check_search import check_algorithm  # here, so that --help needs no NumPy
+    from vez.cli.check_search import check_algorithm  # here, so that --help does not import the checker
 
     return check_algorithm(options)

@@ -21,6 +21,7 @@ from vez.cli.printing.output import (
     write_file,
 )
 from vez.cli.printing.progress import Line
+from vez.cli.printing.without_numpy import Note
 from vez.core.process import Process, name_of
 from vez.errors import Misuse
 from vez.judge.words import Sentence, property_name, said
@@ -38,7 +39,13 @@ def check_algorithm(options: dict[str, Any]) -> int:
     refuse_two_outputs(options, diagram_format(options["diagram"], options["output"]))  # before the search
     configuration = _configuration(options)
     limits = Limits(options["max_states"], options["max_memory"])
+    note = Note()
     with Line() as line:
+
+        def watch(now: Progress) -> None:
+            note.tell(now.states)
+            line.show(_progress(now))
+
         found = check(
             configuration,
             tuple(options["properties"]),
@@ -47,7 +54,7 @@ def check_algorithm(options: dict[str, Any]) -> int:
             reduce=options["reduce"],
             symmetry=options["symmetry"],
             workers=options["jobs"] or 0,
-            watch=lambda progress: line.show(_progress(progress)),
+            watch=watch,
         )
     code = _settled(found)
     example = _shown(found)

@@ -59,7 +59,7 @@ def verify_command(
       vez verify --resume rows.jsonl -o verdicts.md
     """
     chosen = {name: load_algorithm(name) for name in algorithms} or ALGORITHMS | RECIPES
-    from vez.study.verify.page import markdown  # here, so that --help needs no NumPy
+    from vez.study.verify.page import markdown  # here, so that --help does not import the checker
     from vez.study.verify.run import questions
 
     asked = questions(chosen)
@@ -97,13 +97,17 @@ def _kept(resume: Path | None, max_states: int) -> Kept | None:
 
 def _checked(asked: list[Question], max_states: int, jobs: int | None, kept: Kept | None) -> tuple[list[Row], bool]:
     """The rows, and True if Ctrl-C came before all were finished."""
+    from vez.cli.printing.without_numpy import Note
     from vez.study.verify.run import verify
 
     rows: list[Row] = []
+    note = Note()
     with Line() as line:
 
         def watch(at: At) -> None:
             states = f", {at.search.states:,} states" if at.search else ""
+            if at.search:
+                note.tell(at.search.states)
             line.show(f"{at.done} of {len(asked)} worlds checked; {at.words}{states}")
 
         try:

@@ -90,7 +90,7 @@ class Questions:
         numbered: bool,
         states: int,
     ) -> None:
-        import vez.worlds.check  # here, because it needs NumPy
+        import vez.worlds.check  # here, because importing it takes as long as many runs
         from vez.worlds.check.liveness.lassos import LIVENESS
 
         self._checker = vez.worlds.check

@@ -164,7 +164,7 @@ def what_is_under_way_survives_a_cut(patch: pytest.MonkeyPatch) -> None:
     right = Packed._deliveries
 
     def deliveries(self: Packed, *rest: Any) -> None:
-        self.cut, cut = np.zeros_like(self.cut), self.cut
+        self.cut, cut = [np.zeros_like(one) for one in self.cut], self.cut
         right(self, *rest)
         self.cut = cut
 

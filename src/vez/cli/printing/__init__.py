@@ -6,6 +6,7 @@
     tables        tables that fit the terminal; `table_files`: tables in files
     charts        charts as text or in files
     progress      progress bars and status lines
+    without_numpy the note that NumPy makes a search faster
     waiting       the live line of `vez run` and `vez elect`
     language      English or Portuguese, by `VEZ_LANG`
 

@@ -5,9 +5,7 @@ The definitions are those of the judge of traces (`vez.judge.properties.election
 
 from __future__ import annotations
 
-import numpy as np
-
-from vez.worlds.check.liveness.graph import Mask
+from vez.worlds.check.arrays import Mask, np
 from vez.worlds.check.model.configuration import FOREVER, Configuration
 from vez.worlds.check.model.local import Local
 from vez.worlds.check.search.breadth_first import Search

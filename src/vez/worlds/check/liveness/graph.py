@@ -12,15 +12,11 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
+from vez.worlds.check.arrays import Mask, Numbers, compact, np
 from vez.worlds.check.search.breadth_first import Search
 from vez.worlds.check.search.overlap import Overlap
 from vez.worlds.check.search.packed import BATCH
-from vez.worlds.check.search.store import Numbers
 from vez.worlds.check.search.successors import Candidates
-
-Mask = Any
 
 
 class Graph:
@@ -81,8 +77,8 @@ class Graph:
         states = np.flatnonzero(used).astype(self.source.dtype)  # np.union1d would import numpy.ma first
         order = np.argsort(self.source, kind="stable")
         source = np.searchsorted(states, self.source[order])
-        target = array("i", np.searchsorted(states, self.target[order]).astype(np.int32).tobytes())
-        first = array("q", np.searchsorted(source, np.arange(len(states) + 1)).astype(np.int64).tobytes())
+        target = compact("i", np.searchsorted(states, self.target[order]))
+        first = compact("q", np.searchsorted(source, np.arange(len(states) + 1)))
         found = [states[members].tolist() for members in _tarjan(first, target)]
         own = set(self.source[self.source == self.target].tolist())
         return [component for component in found if len(component) > 1 or component[0] in own]
@@ -165,18 +161,20 @@ class Fairness:
         belongs = np.full(self.graph.size, -1, dtype=np.int64)
         for number, states in enumerate(components):
             belongs[states] = number
-        width, total = self.classes, len(components)
         member = belongs[self._states] >= 0
-        enabled = np.bincount(belongs[self._states[member]] * width + self._enabled[member], minlength=total * width)
+        enabled, counts = _counted(belongs[self._states[member]] * self.classes + self._enabled[member])
         within = (belongs[core.source] == belongs[core.target]) & (belongs[core.source] >= 0) & (core.fair >= 0)
-        taken = np.bincount(belongs[core.source[within]] * width + core.fair[within], minlength=total * width)
+        taken, _ = _counted(belongs[core.source[within]] * self.classes + core.fair[within])
         sizes = np.array([len(states) for states in components])
-        starved = (enabled.reshape(total, width) == sizes[:, None]) & (taken.reshape(total, width) == 0)
-        fair = ~starved.any(axis=1)
+        owed = enabled[counts == sizes[enabled // self.classes]]
+        starved = owed[np.searchsorted(taken, owed) == np.searchsorted(taken, owed, "right")]
+        fair = np.ones(len(components), dtype=bool)
+        fair[starved // self.classes] = False
         if self._running is not None:
-            calm = np.array([not self._running[states].all() for states in components])
-            ticks = taken.reshape(total, width)[:, self._advance] > 0 if self._advance >= 0 else False
-            fair &= calm | ticks
+            calm = np.array([not self._running[states].all() for states in components], dtype=bool)
+            if self._advance >= 0:
+                calm[taken[taken % self.classes == self._advance] // self.classes] = True
+            fair &= calm
         return [states for states, chosen in zip(components, fair, strict=True) if chosen]
 
     def lasso(self, inside: Graph, component: list[int], through: int) -> list[int]:
@@ -219,6 +217,13 @@ class _Follow:
         low, high = np.searchsorted(self._source, (state, state + 1))
         successors: list[int] = self._target[low:high].tolist()
         return successors
+
+
+def _counted(keys: Numbers) -> tuple[Numbers, Numbers]:
+    """The distinct keys in ascending order, and how often each of them occurs."""
+    keys = np.sort(keys)
+    first = np.flatnonzero(np.append(True, keys[1:] != keys[:-1])) if len(keys) else keys
+    return keys[first], np.append(first[1:], len(keys))[: len(first)] - first
 
 
 def _takes(walk: list[int], source: Any, target: Any, size: int) -> bool:

@@ -9,12 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from vez.core.assumptions import Property
 from vez.judge.words import Sentence, said
+from vez.worlds.check.arrays import Mask, np
 from vez.worlds.check.liveness.elections import has_live_leader, starts_election, unasked_states
-from vez.worlds.check.liveness.graph import Fairness, Graph, Mask, reaching
+from vez.worlds.check.liveness.graph import Fairness, Graph, reaching
 from vez.worlds.check.model.local import WAITING, Local
 from vez.worlds.check.model.starters import may_go_unasked
 from vez.worlds.check.search.breadth_first import Search

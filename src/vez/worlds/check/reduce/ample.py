@@ -26,19 +26,16 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from vez.core.process import name_of
 from vez.errors import Misuse
+from vez.worlds.check.arrays import Numbers, distinct, np
 from vez.worlds.check.model.configuration import Configuration
 from vez.worlds.check.model.semantics import Model
 from vez.worlds.check.reduce.commute import Commuting
-from vez.worlds.check.search.store import distinct
 from vez.worlds.check.search.tables import UNKNOWN, ChannelTable, Grid, Growing
 
 if TYPE_CHECKING:
     from vez.worlds.check.search.packed import Packed
-    from vez.worlds.check.search.store import Numbers
 
 
 ELECT = ("elect",)

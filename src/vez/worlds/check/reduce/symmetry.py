@@ -15,18 +15,17 @@ from itertools import permutations
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from vez.core.assumptions import Property
 from vez.core.message import Message
 from vez.core.process import name_of
 from vez.errors import Misuse, VezError
+from vez.worlds.check.arrays import Numbers, Words, distinct, np
 from vez.worlds.check.model.configuration import Configuration
 from vez.worlds.check.model.local import Event, Local, Transition
 from vez.worlds.check.model.semantics import Model
 from vez.worlds.check.model.state import State, Step
 from vez.worlds.check.search.packed import Packed
-from vez.worlds.check.search.store import Numbers, Words, distinct
 from vez.worlds.check.search.tables import UNKNOWN, Growing
 
 Renaming = tuple[int, ...]

@@ -3,7 +3,8 @@
 breadth_first       the search: layers, limits, safety properties
 packed, successors  expands a batch of states into the words of their successors
 layout, tables      the columns of a state; the model's functions as arrays
-store               the set of visited states
+columns             the packing of states into words
+store, dict_store   the set of visited states, with NumPy and without
 overlap, memory     a second thread that stores states; memory use and garbage collection
 """
 

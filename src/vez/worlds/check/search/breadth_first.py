@@ -11,10 +11,9 @@ from functools import partial
 from itertools import combinations
 from typing import Any
 
-import numpy as np
-
 from vez.core.assumptions import Property
 from vez.judge.words import Sentence, said
+from vez.worlds.check.arrays import Numbers, Words, distinct, np
 from vez.worlds.check.model.clock import FinerTick
 from vez.worlds.check.model.local import Local, Transition
 from vez.worlds.check.model.semantics import Model
@@ -26,7 +25,6 @@ from vez.worlds.check.search.layout import HAS_LED, IS_INSIDE
 from vez.worlds.check.search.memory import rare_collections, resident_bytes
 from vez.worlds.check.search.overlap import Frontier, Overlap
 from vez.worlds.check.search.packed import BATCH, Packed
-from vez.worlds.check.search.store import Numbers, Words, distinct
 from vez.worlds.check.search.successors import Candidates
 
 SMALLEST = 1 << 10

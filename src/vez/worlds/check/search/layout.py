@@ -10,12 +10,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import numpy as np
-
+from vez.worlds.check.arrays import PLAIN, Numbers, Words, np
 from vez.worlds.check.model.local import INSIDE, INSIDE_A_HANDLER, WAITING, Event, Transition
 from vez.worlds.check.model.semantics import Model
 from vez.worlds.check.model.state import State
-from vez.worlds.check.search.store import ColumnOverflow, Numbers, Store, Words
+from vez.worlds.check.search.columns import ColumnOverflow, Columns
+from vez.worlds.check.search.dict_store import DictStore
+from vez.worlds.check.search.store import Store
 from vez.worlds.check.search.tables import NONE, ChannelTable, Grid, Growing, ProcessTable, fair_name
 
 ALIVE, IS_DUE, IS_INSIDE, HAS_LED, IS_WAITING, RUNS, IS_PAUSED = 1, 2, 4, 8, 16, 32, 64
@@ -28,7 +29,7 @@ class Layout:
     def __init__(self, model: Model) -> None:
         self.model = model
         n = self.n = model.n
-        self.store = Store()
+        self.store: Columns = DictStore() if PLAIN else Store()
         self.processes = [ProcessTable(model, place) for place in range(n)]
         for table in self.processes:
             table.describe = self._describe
@@ -41,8 +42,8 @@ class Layout:
         self.may_crash_inside = [budget.crashes_inside > 0 and process in victims for process in model.ids]
         self.partition_column = self.store.add_column((len(model.cuts) - 1).bit_length()) if model.cuts[1:] else NONE
         in_force = range(len(model.cuts))
-        self.cut = np.array([[channel in cut for channel in range(n * n)] for cut in model.cuts])
-        """By the partitions in force, and by channel: True if one of them cuts the channel."""
+        self.cut = [np.array([channel in cut for cut in model.cuts], dtype=bool) for channel in range(n * n)]
+        """By channel, and by the partitions in force: True if one of them cuts the channel."""
         self.heals = _columns([dict(enumerate(left for _, left in model.partitions.heals(p))) for p in in_force])
         """One array for each cut in force, by the partitions in force: the partitions after it heals, or NONE."""
         self.begins = _columns([dict(model.partitions.cuts(p)) for p in in_force])

@@ -12,6 +12,8 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+from vez.worlds.check.arrays import PLAIN
+
 SWITCH_S = 0.0005
 """The time for which one thread may keep the interpreter lock; array operations take about as long."""
 
@@ -46,7 +48,7 @@ class Overlap:
     """A second thread that stores states, if there is a second core."""
 
     def __init__(self, workers: int = 0) -> None:
-        self._workers = workers or cores()
+        self._workers = 1 if PLAIN else workers or cores()
         self._pool: ThreadPoolExecutor | None = None
         self._interval = sys.getswitchinterval()
         self._job: Callable[[], None] | None = None

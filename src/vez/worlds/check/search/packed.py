@@ -11,8 +11,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from vez.worlds.check.arrays import Numbers, np
 from vez.worlds.check.model.local import INSIDE_A_HANDLER
 from vez.worlds.check.model.semantics import Model
 from vez.worlds.check.model.state import (
@@ -27,7 +26,6 @@ from vez.worlds.check.model.state import (
 )
 from vez.worlds.check.reduce.ample import ELECT, Ample, delivery_code, elect_code
 from vez.worlds.check.search.layout import ALIVE, IS_DUE, IS_PAUSED, IS_WAITING, RUNS
-from vez.worlds.check.search.store import Numbers
 from vez.worlds.check.search.successors import Candidates, Successors
 from vez.worlds.check.search.tables import ChannelTable
 

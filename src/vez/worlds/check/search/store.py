@@ -1,98 +1,28 @@
-"""Store: the set of visited states, exact and small.
+"""Store: the set of visited states, exact and small, with NumPy.
 
-A state is a few 64-bit words into which the columns (local states, channel contents, budgets) are packed.
-States are compared by their words, not by a hash, so no state can be overlooked. A column starts narrow;
-when a number does not fit any more, all states are packed again with wider columns.
-
+States are compared by their words, not by a hash, so no state can be overlooked.
 Membership is an open-addressing table of state numbers, probed for a whole batch of candidates at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-Words = list[np.ndarray[Any, np.dtype[np.uint64]]]
-Numbers = np.ndarray[Any, np.dtype[np.int64]]
+from vez.worlds.check.arrays import Numbers, Words, np
+from vez.worlds.check.search.columns import Columns
 
 _ODD = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93], dtype=np.uint64)
 _FIRST_CAPACITY = 1 << 14
 
 
-class ColumnOverflow(Exception):
-    """A number does not fit into its column; the columns must be widened and the batch repeated."""
-
-
-class Column:
-    """Position of one part of the state in the words."""
-
-    __slots__ = ("bits", "mask", "shift", "word")
-
-    def __init__(self, word: int, shift: int, bits: int) -> None:
-        self.word = word
-        self.shift = np.uint64(shift)
-        self.bits = bits
-        self.mask = np.uint64((1 << bits) - 1)
-
-
-class Store:
-    """Visited states in the order of discovery, each with the state from which it was found."""
+class Store(Columns):
+    """The set of visited states, in NumPy arrays."""
 
     def __init__(self) -> None:
-        self.columns: list[Column] = []
-        self.count = 0
-        self.words: Words = []
-        self.parents = np.zeros(_FIRST_CAPACITY, dtype=np.uint32)
-        self.settle: Callable[[], None] = lambda: None
-        """Called before the layout changes, because no thread may insert during that."""
-        self._used: list[int] = []  # bits taken in each word
+        super().__init__(np.zeros(_FIRST_CAPACITY, dtype=np.uint32))
         self._table = np.full(2 * _FIRST_CAPACITY, -1, dtype=np.int32)
 
-    def add_column(self, bits: int) -> int:
-        """A new column; it is 0 in every state found so far."""
-        self.settle()
-        word = next((word for word, used in enumerate(self._used) if used + bits <= 64), len(self._used))
-        if word == len(self._used):
-            self._used.append(0)
-            self.words.append(np.zeros(len(self.parents), dtype=np.uint64))
-            self._rehash()
-        self.columns.append(Column(word, self._used[word], bits))
-        self._used[word] += bits
-        return len(self.columns) - 1
-
-    def widen(self, place: int, bits: int) -> None:
-        """Give a column more bits, and pack every state again."""
-        self.settle()
-        old_columns, old_words, count = self.columns, self.words, self.count
-        before = [column.bits for column in old_columns]
-        widths = [*before[:place], bits, *before[place + 1 :]]
-        alike = [bits if width == before[place] else width for width in before]
-        if _words_for(alike) == _words_for(widths):  # columns of the same width will soon be too narrow too
-            widths = alike
-        self.columns, self._used, self.words = [], [], []
-        self.count = 0
-        for bits in widths:
-            self.add_column(bits)
-        self.count = count
-        for new, old in zip(self.columns, old_columns, strict=True):
-            value = (old_words[old.word][:count] >> old.shift) & old.mask
-            self.words[new.word][:count] |= value << new.shift
-        self._rehash()
-
-    def values(self, words: Words, place: int) -> Numbers:
-        """One column of some states."""
-        column = self.columns[place]
-        value: Numbers = ((words[column.word] >> column.shift) & column.mask).view(np.int64)
-        return value
-
-    def slice(self, low: int, high: int) -> Words:
-        """The words of a range of states."""
-        return [word[low:high] for word in self.words]
-
     def insert(self, candidates: Words, parents: Numbers) -> Numbers:
-        """Add the new candidates. Returns the state number of every candidate."""
         size, base = len(parents), self.count
         self._reserve(size)
         for word, candidate in zip(self.words, candidates, strict=True):
@@ -126,7 +56,6 @@ class Store:
         return np.flatnonzero(differ)
 
     def bytes_used(self) -> int:
-        """Memory of the stored states, with the table and the parents."""
         return int(self.parents.nbytes + self._table.nbytes + sum(word.nbytes for word in self.words))
 
     def _keep(self, candidates: Words, parents: Numbers, found: Numbers, slots: Numbers) -> Numbers:
@@ -173,21 +102,6 @@ class Store:
                 table[slots[free]] = low + free
                 pending = pending[table[at] != low + pending]
                 slots[pending] = (slots[pending] + 1) & mask
-
-
-def distinct(values: Numbers) -> list[int]:
-    """The distinct values, in ascending order. (np.unique would import numpy.ma first, which takes longer.)"""
-    values = np.sort(values)
-    return values[np.append(True, values[1:] != values[:-1])].tolist() if len(values) else []
-
-
-def _words_for(widths: list[int]) -> int:
-    """The number of words that the columns need if each is put into the first word with room."""
-    used: list[int] = []
-    for bits in widths:
-        word = next((word for word, taken in enumerate(used) if taken + bits <= 64), len(used))
-        used[word : word + 1] = [bits + (used[word] if word < len(used) else 0)]
-    return len(used)
 
 
 def _mix(words: Words) -> np.ndarray[Any, np.dtype[np.uint64]]:

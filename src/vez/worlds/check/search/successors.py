@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from vez.worlds.check.arrays import Numbers, Words, np
 from vez.worlds.check.model.local import INSIDE_A_HANDLER, Event
 from vez.worlds.check.model.semantics import Model
 from vez.worlds.check.model.state import CRASHES_INSIDE
 from vez.worlds.check.search.layout import Layout
-from vez.worlds.check.search.store import Numbers, Words
 from vez.worlds.check.search.tables import NONE, ProcessTable
 
 
@@ -147,14 +145,14 @@ class Successors(Layout):
             most = int(new.max()) if new.size else 0
             self.check_width(place, most)
             words[column.word] += (new - old).view(np.uint64) << column.shift
-        if fair is None:
-            fair = NONE
-        self._found.append(Candidates(words, rows, np.broadcast_to(np.int64(fair), rows.shape)))
+        if not isinstance(fair, np.ndarray):
+            fair = np.full(rows.size, NONE if fair is None else fair, dtype=np.int64)
+        self._found.append(Candidates(words, rows, fair))
 
     # Budgets, marks and classes of fairness.
 
     def _is_cut(self, channel: int, rows: Numbers) -> Any:
-        return self.cut[self.column(self.partition_column)[rows], channel]
+        return self.cut[channel][self.column(self.partition_column)[rows]]
 
     def _marked(self, place: int, mark: int) -> Any:
         return (self.processes[place].marks.array[self.column(place)] & mark) != 0

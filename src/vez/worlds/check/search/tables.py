@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-import numpy as np
-
+from vez.worlds.check.arrays import Numbers, distinct, np
 from vez.worlds.check.model.local import Event, Transition
 from vez.worlds.check.model.semantics import Model
-from vez.worlds.check.search.store import Numbers, distinct
 
 T = TypeVar("T")
 
@@ -74,9 +72,9 @@ class Grid:
             rows *= 2
         while place >= width:
             width *= 2
-        grown = np.full((rows, width), UNKNOWN, dtype=np.int64)
-        grown[: self.rows, : self.width] = self.flat.reshape(self.rows, self.width)
-        self.rows, self.width, self.flat = rows, width, grown.reshape(-1)
+        grown, keys = np.full(rows * width, UNKNOWN, dtype=np.int64), np.arange(len(self.flat))
+        grown[keys // self.width * width + keys % self.width] = self.flat
+        self.rows, self.width, self.flat = rows, width, grown
 
 
 class ProcessTable:

@@ -12,11 +12,11 @@ from itertools import pairwise
 from typing import Any
 
 import msgspec
-import numpy as np
 
 from vez.errors import VezError
 from vez.threads.operations import Map, Output
 from vez.threads.program import Program
+from vez.worlds.check.arrays import np
 from vez.worlds.check.liveness.graph import Fairness, Graph
 from vez.worlds.check.search import INTERRUPTED
 from vez.worlds.check.search.memory import resident_bytes
