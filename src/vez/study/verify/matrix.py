@@ -246,7 +246,7 @@ def configuration(name: str, algorithm: type[Process], world: World, n: int = 0)
             parameters=case.parameters,
         ),
         algorithm,
-        requests=default_requests(algorithm, world.properties),
+        requests=world.requests or default_requests(algorithm, world.properties),
         budget=world.budget,
         amnesia=world.amnesia,
         timeouts="--timeouts" in world.options,

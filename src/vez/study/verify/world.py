@@ -48,6 +48,8 @@ class World(msgspec.Struct, frozen=True):
     """The case to use instead of the algorithm's own."""
     n: int = 0
     """Number of processes; 0 for the usual number."""
+    requests: int = 0
+    """Number of requests of each process; 0 for the usual number."""
     drift: float = 0.0
     """Largest relative error of timers."""
     victims: tuple[int, ...] = ()

@@ -15,7 +15,7 @@ from vez.locks.recipes.etcd.breaking import Pace, break_by_force, record_prefix
 from vez.locks.recipes.etcd.election import Mark, NoCandidate
 from vez.locks.recipes.etcd.lock import Seat, enlist, key_of, leave, look, look_all
 from vez.locks.recipes.etcd.operations import Compare, Delete, Get, KeepAlive, Put, Txn, Watch, prefix_end
-from vez.locks.recipes.etcd.session import AGAIN, Session
+from vez.locks.recipes.etcd.session import AGAIN, Session, broken_prefix
 from vez.locks.recipes.etcd.shown import Shown, changed, encode, inside
 
 Record = Callable[[tuple[int, ...]], str]
@@ -143,13 +143,27 @@ def _leave_by_label(session: Session, name: str, seat: Seat | None) -> Recipe[bo
 
 
 def _break(
-    queue_name: str, kind: str, name: str, number: int, record: Record, compare: bool, noted: bool, patient: bool
+    queue_name: str,
+    kind: str,
+    name: str,
+    number: int,
+    record: Record,
+    *,
+    compare: bool = True,
+    noted: bool = True,
+    patient: bool = True,
+    told: bool = True,
 ) -> Recipe[tuple[int, ...]]:
     queue, _, _ = yield from look_all(queue_name)
     held = inside(kind, queue)
     tokens = tuple(one.entry.create for one in held)
+    words = tuple(
+        Put(f"{broken_prefix(one.entry.lease)}{number:x}", f"{queue_name}/ {one.entry.create} why", one.entry.lease)
+        for one in held
+    )
     if noted and held:
-        yield from answer(Txn((), (Put(f"{record_prefix(kind, name)}{number:x}", record(tokens)),)))
+        note = Put(f"{record_prefix(kind, name)}{number:x}", record(tokens))
+        yield from answer(Txn((), (note, *words) if told else (note,)))
     for one in held:
         own = (Compare(one.entry.key, "create", one.entry.create),) if compare else ()
         remove = Txn(own, (Delete(one.entry.key),))
@@ -162,19 +176,19 @@ def _once(txn: Txn) -> Recipe[None]:
 
 
 def _break_any_version(queue_name: str, kind: str, name: str, number: int, record: Record, *_: Any) -> Any:
-    return _break(queue_name, kind, name, number, record, compare=False, noted=True, patient=True)
+    return _break(queue_name, kind, name, number, record, compare=False)
 
 
 def _break_unrecorded(queue_name: str, kind: str, name: str, number: int, record: Record, *_: Any) -> Any:
-    return _break(queue_name, kind, name, number, record, compare=True, noted=False, patient=True)
+    return _break(queue_name, kind, name, number, record, noted=False)
 
 
 def _break_at_first_try(queue_name: str, kind: str, name: str, number: int, record: Record, *_: Any) -> Any:
-    return _break(queue_name, kind, name, number, record, compare=True, noted=True, patient=False)
+    return _break(queue_name, kind, name, number, record, patient=False)
 
 
 def _break_untold(queue_name: str, kind: str, name: str, number: int, record: Record, *_: Any) -> Any:
-    return _break(queue_name, kind, name, number, record, compare=True, noted=True, patient=True)
+    return _break(queue_name, kind, name, number, record, told=False)
 
 
 def _break_the_queue(

@@ -74,7 +74,7 @@ def test_revisions_of_etcd_give_the_same_verdicts(options: dict[str, Any]) -> No
 def test_every_handler_of_the_model_is_used_by_some_world() -> None:
     worlds: tuple[dict[str, Any], ...] = (
         {"doubts": 1}, {"expiries": 1}, {"withdrawals": 1}, {"crashes": 1, "recoveries": 1},
-        {"n": 2, "doubts": 1, "keeps": True},
+        {"n": 2, "doubts": 1, "keeps": True}, {"n": 2, "others": ("lock/1",)},
     )  # fmt: skip
     unused = [set(checked(LOCK, **options).never_ran) for options in worlds]
     assert not set.intersection(*unused)

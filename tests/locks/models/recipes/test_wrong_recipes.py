@@ -30,7 +30,7 @@ MISTAKES = (
     Found("taken-for-done", {"doubts": 1}, "no_exceptions", 9, "orphan: the key lock/20 is there although process 2"),
     Found("taken-for-not-done", {"withdrawals": 1}, "no_exceptions", 8, "orphan: the key lock/20 is there although"),
     Found("taken-for-granted", {"doubts": 1}, "no_exceptions", 13, "guess: process 2 enters with token 2, and its key"),
-    Found("late-watch", {}, "starvation_freedom", 19, "process 3 waited in vain"),
+    Found("late-watch", {}, "no_exceptions", 17, "unwoken: process 2 waits for lock/30"),
     Found("no-recheck", {"expiries": 1}, "no_exceptions", 19, "guess: process 2 enters with token 2, and its key"),
     Found("no-fence", {"withdrawals": 1}, "no_exceptions", 10, "orphan: the key lock/20 is there although process 2"),
     Found(

@@ -8,6 +8,8 @@ exception whose first word is:
     theft      a client removed the key of another
     guess      a client enters, and its key was not the first when the server answered
     outlived   a client renews a session that it has closed
+    unwoken    a client waits for a change although its turn has come
+    yielded    a candidate makes way for one that is not better
 
 Forced releases, observers and transfers add `untold`, `unbroken`, `backwards` and `mistold`: see `breaking`,
 `observing` and `transferring`.
@@ -15,6 +17,7 @@ Forced releases, observers and transfers add `untold`, `unbroken`, `backwards` a
 The modules:
 
     store                  the server, as a value
+    rules                  who holds a name and who is chosen, without the code of the recipes
     etcd_lock, others      the recipes of exclusive locks; those of shared locks, semaphores and elections
     timed                  the lock in a model with time
     turns                  the steps of a client

@@ -5,7 +5,8 @@ breaker writes. All others learn it when they leave, because their key is gone. 
 and these:
 
     theft      the breaker removed the key of a waiter, or one that it had not recorded
-    untold     a client leaves, its turn was broken, and it does not know
+    untold     a client leaves, its turn was broken, and it does not know; or the breaker removed the key of a client of
+               vez without a word to it
     unbroken   the breaker says that it took a turn whose key is there
 """
 
@@ -20,12 +21,14 @@ from vez.errors import ProtocolBug
 from vez.locks.models.recipes.etcd_lock import EtcdLock
 from vez.locks.models.recipes.others import MANY_INSIDE
 from vez.locks.models.recipes.positions import Maker
+from vez.locks.models.recipes.rules import holders
 from vez.locks.models.recipes.server import Left
 from vez.locks.models.recipes.store import Store
 from vez.locks.models.recipes.turns import NAME
 from vez.locks.recipes.etcd.breaking import HEAR, Pace, break_by_force, record_prefix
 from vez.locks.recipes.etcd.semaphore import acquire_permit
-from vez.locks.recipes.etcd.shown import FORMAT, Member, Shown, encode, inside
+from vez.locks.recipes.etcd.session import SESSIONS
+from vez.locks.recipes.etcd.shown import FORMAT, Member, Shown, encode
 
 LOOKS = 2
 """Number of looks of the breaker whether the holders have learned of it."""
@@ -42,6 +45,20 @@ def record(tokens: tuple[int, ...]) -> str:
     return " ".join(map(str, tokens))
 
 
+def words_of(known: tuple[int, ...], store: Store) -> tuple[int, ...]:
+    """The tokens of the turns whose holders were sent a word: those known so far, and those of words that are there."""
+    words = (
+        entry.value.split() for entry in store.entries if entry.key.startswith(SESSIONS) and entry.key.count("/") > 2
+    )
+    return tuple(sorted({*known, *(int(word[1]) for word in words)}))
+
+
+def refuse_untold(words: tuple[int, ...], one: Member, sender: int) -> None:
+    """Raise if a breaker removes the key of a client of vez that was sent no word."""
+    if one.shown is not None and one.entry.create not in words:
+        raise ProtocolBug(f"untold: process {sender} removes the key {one.entry.key} and told its holder nothing")
+
+
 class EtcdBreak(EtcdLock):
     """The exclusive lock, and a last process that takes it from its holder by force."""
 
@@ -55,6 +72,8 @@ class EtcdBreak(EtcdLock):
     """True if holders ask for time to leave."""
     heard: int = 0
     """Token of the turn that was broken, as the renewal has learned."""
+    words: tuple[int, ...] = ()
+    """At the server: tokens of the turns whose holders were sent a word."""
     ending: tuple[int, bool] = (0, False)
     """Token of the turn that is being left, and whether the client knows that it had lost it."""
 
@@ -87,10 +106,15 @@ class EtcdBreak(EtcdLock):
         token = one.entry.create
         records = [entry for entry in before.entries if entry.key.startswith(record_prefix(self.kind, NAME))]
         noted = any(str(token) in entry.value.split() for entry in records)
-        if not noted or one not in inside(self.kind, before.queue()):
+        if not noted or one not in holders(self.kind, before.queue()):
             return False
+        refuse_untold(self.words, one, sender)
         self.taken = (*self.taken, token)
         return True
+
+    def _become(self, after: Store, io: Io) -> None:
+        self.words = words_of(self.words, after)
+        super()._become(after, io)
 
     def _lose_turn(self, token: int, io: Io) -> None:
         self.heard = token
@@ -121,6 +145,9 @@ class EtcdBreakPermits(EtcdBreak):
     least: ClassVar[tuple[tuple[str, int], ...]] = (*EtcdBreak.least, ("limit", 1))
 
     limit: Parameter[int] = 1
+
+    def _limit(self) -> int:
+        return self.limit
 
     def _request(self, io: Io) -> tuple[object, ...]:
         return (Shown(FORMAT, "semaphore", limit=self.limit, grace_ms=self._grace_ms()),)

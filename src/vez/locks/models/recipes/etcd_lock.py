@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from vez.core.assumptions import Assumption, Property
 from vez.core.io import Io
-from vez.core.process import Mutex
+from vez.core.process import Mutex, Parameter
 from vez.locks.models.recipes.positions import Maker
 from vez.locks.models.recipes.turns import Turns
 from vez.locks.recipes.etcd.lock import Seat, acquire, leave
@@ -25,6 +25,8 @@ class EtcdLock(Turns, Mutex):
     )
     found_with: ClassVar[str] = ""
     """For a wrong recipe: the options of `vez check` that are needed to find the mistake; empty if none are."""
+    stays: Parameter[tuple[int, ...]] = ()
+    """Clients that keep what they got for ever."""
     acquire_recipe: ClassVar[Maker] = acquire
     leave_recipe: ClassVar[Maker] = leave
 
@@ -35,7 +37,8 @@ class EtcdLock(Turns, Mutex):
         self._unwant(io)
 
     def on_done(self, io: Io) -> None:
-        self._leave(io)
+        if io.me not in self.stays:
+            self._leave(io)
 
     def _granted(self, seat: Seat, io: Io) -> None:
         io.enter(seat.token)

@@ -17,17 +17,18 @@ from vez.core.assumptions import Property
 from vez.core.io import Io
 from vez.core.process import Parameter
 from vez.errors import ProtocolBug
-from vez.locks.models.recipes.breaking import LOOKS, record
+from vez.locks.models.recipes.breaking import LOOKS, record, refuse_untold, words_of
 from vez.locks.models.recipes.client import KEEPER, POSITIONS
 from vez.locks.models.recipes.others import EtcdElection
 from vez.locks.models.recipes.positions import Maker, Raised, Returned
+from vez.locks.models.recipes.rules import holders
 from vez.locks.models.recipes.server import client_of
 from vez.locks.models.recipes.store import Store
 from vez.locks.models.recipes.turns import NAME
 from vez.locks.recipes.etcd.breaking import HEAR, Pace, break_by_force
 from vez.locks.recipes.etcd.election import Mark, observe
 from vez.locks.recipes.etcd.lock import Seat
-from vez.locks.recipes.etcd.shown import Member, inside
+from vez.locks.recipes.etcd.shown import Member
 
 
 def _observe(name: str, last: Mark, first: bool) -> Any:
@@ -50,6 +51,8 @@ class EtcdObserve(EtcdElection):
     shown: int = 0
     """The largest term that was shown."""
 
+    words: tuple[int, ...] = ()
+    """At the server: tokens of the turns whose holders were sent a word."""
     heard: int = 0
     """Token of the turn that was broken, as the renewal has learned."""
 
@@ -73,11 +76,14 @@ class EtcdObserve(EtcdElection):
         self._begin("break", type(self).break_recipe, NAME, self.kind, NAME, io.me, record, "why", pace, io=io)
 
     def _may_remove(self, one: Member, before: Store, after: Store, sender: int) -> bool:
-        return self.breaks or super()._may_remove(one, before, after, sender)
+        if not self.breaks or one not in holders("election", before.queue()):
+            return super()._may_remove(one, before, after, sender)
+        refuse_untold(self.words, one, sender)
+        return True
 
     def _become(self, after: Store, io: Io) -> None:
         """Name the leader, at the server."""
-        before = self.store
+        before, self.words = self.store, words_of(self.words, after)
         super()._become(after, io)
         if (mark := _mark(after)) != _mark(before):
             io.elected(_leader(mark), 0 if mark is None else mark[1])
@@ -149,7 +155,7 @@ def _is_last(io: Io) -> bool:
 
 
 def _mark(store: Store) -> Mark:
-    leader = next(iter(inside("election", store.queue())), None)
+    leader = next(iter(holders("election", store.queue())), None)
     return None if leader is None else (leader.entry.key, leader.entry.create)
 
 

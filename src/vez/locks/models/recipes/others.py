@@ -51,6 +51,9 @@ class EtcdSemaphore(EtcdLock):
 
     limit: Parameter[int] = 1
 
+    def _limit(self) -> int:
+        return self.limit
+
     def _request(self, io: Io) -> tuple[object, ...]:
         return (Shown(FORMAT, "semaphore", limit=self.limit),)
 

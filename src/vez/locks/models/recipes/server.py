@@ -15,12 +15,12 @@ from vez.core.message import Message
 from vez.core.process import Parameter, Process
 from vez.errors import ProtocolBug
 from vez.locks.models.recipes.labels import asked, replied
+from vez.locks.models.recipes.rules import entitled, holders, is_better
 from vez.locks.models.recipes.store import Store
 from vez.locks.recipes.base import Answer, Changed, Refused
-from vez.locks.recipes.etcd.election import merit
-from vez.locks.recipes.etcd.operations import LeaseGrant, Request, Watch
+from vez.locks.recipes.etcd.operations import Delete, LeaseGrant, Put, Request, Txn, Watch
 from vez.locks.recipes.etcd.session import SESSIONS
-from vez.locks.recipes.etcd.shown import Member, inside
+from vez.locks.recipes.etcd.shown import FORMAT, Member, Shown, decode, encode
 
 SESSIONS_OF_A_CLIENT = 16
 """Lease numbers for each client: leases of process 2 have the numbers 32, 33 … The client chooses the number, so asking
@@ -101,6 +101,8 @@ class Server(Process):
     """True if revisions are those of etcd, one counter for all keys. Otherwise each name and session has its own."""
     expiries: Parameter[int] = 0
     """Number of times that a lease of a live client ends."""
+    others: Parameter[tuple[str, ...]] = ()
+    """Keys below the name that are there from the start. Each is removed at some time."""
     store: Store = Store()
     follows: tuple[Following, ...] = ()
     expired: int = 0
@@ -119,6 +121,10 @@ class Server(Process):
     def on_start(self, io: Io) -> None:
         if io.me == io.hub:
             self.store = Store(exact=self.exact, history=self.history or self.exact)
+            for key in self.others:
+                self.store, _ = self.store.execute(Txn((), (Put(key, self._value_of_others()),)))
+            if self.others:
+                io.set_timer("other", 1)
             if self.expiries:
                 io.set_timer("expiry", 1)
 
@@ -133,6 +139,7 @@ class Server(Process):
         before, (after, reply) = self.store, self.store.execute(message.request)
         io.send(sender, Told(reply, message.lane, message.number, self._holds(before, after, sender)))
         self._refuse_removals(before, after, sender)
+        self._refuse_to_make_way(before, after, message.request, sender)
         self._become(after, io)
         if isinstance(message.request, LeaseGrant):
             self._renews_only(sender, message.request.lease, io)
@@ -158,6 +165,13 @@ class Server(Process):
         if self.expired < self.expiries:
             io.set_timer("expiry", 1)
 
+    def on_timer_other(self, io: Io) -> None:
+        there = tuple(key for key in self.others if self.store.get(key) is not None)
+        if there:
+            self._become(self.store.execute(Txn((), (Delete(io.choose(there)),)))[0], io)
+        if len(there) > 1:
+            io.set_timer("other", 1)
+
     def on_suspect(self, peer: int, io: Io) -> None:
         if io.me != io.hub:
             return
@@ -176,6 +190,15 @@ class Server(Process):
             if client == peer:
                 self.on_ask(ask, client, io)
 
+    def _value_of_others(self) -> str:
+        """The value of the keys that are there from the start: that of a holder of the same semaphore; for other kinds
+        that of another program, which has no semaphores like ours."""
+        return encode(Shown(FORMAT, "semaphore", limit=self._limit())) if self.kind == "semaphore" else ""
+
+    def _limit(self) -> int:
+        """Number of permits, where there are any."""
+        return 1
+
     def _renews_only(self, client: int, lease: int, io: Io) -> None:
         """Note the lease that the client renews. Its older leases end at some time."""
         self.newest = _raised(self.newest, client, lease)
@@ -189,7 +212,7 @@ class Server(Process):
     def _holds(self, before: Store, after: Store, client: int) -> int:
         """The create revision of a client's key that holds, before or after its request; 0 if there is none."""
         for store in (after, before):
-            holding = inside(self.kind, store.queue())
+            holding = holders(self.kind, store.queue())
             if mine := [one.entry.create for one in holding if client_of(one.entry.lease) == client]:
                 return mine[0]
         return 0
@@ -202,6 +225,7 @@ class Server(Process):
             io.send(wish.client, Told(Changed(events), wish.lane, wish.number))
         elif not newer:  # else the client has already given up this request
             self.follows = tuple(sorted((*others, wish)))
+            self._refuse_deaf_waiters()
 
     def _become(self, after: Store, io: Io) -> None:
         """Replace the store, and tell the watches."""
@@ -211,6 +235,7 @@ class Server(Process):
                 io.send(one.client, Told(Changed(events), one.lane, one.number))
                 self.follows = tuple(other for other in self.follows if other != one)
         self._refuse_orphans()
+        self._refuse_deaf_waiters()
 
     def _refuse_removals(self, before: Store, after: Store, sender: int) -> None:
         """Raise if a client removed the key of another without being allowed to."""
@@ -223,10 +248,41 @@ class Server(Process):
     def _may_remove(self, one: Member, before: Store, after: Store, sender: int) -> bool:
         """True if a client may remove this request of another: a waiter, in favour of a better candidate or of one that
         was chosen."""
-        if not self.lets_pass or one in inside(self.kind, before.queue()):
+        if not self.lets_pass or one.shown is None or one in holders(self.kind, before.queue()):
             return False
+        return self._makes_way(one, after)
+
+    def _makes_way(self, one: Member, after: Store) -> bool:
+        """True if the first of the queue leads, or is a better candidate than this one, which is gone."""
         first = next(iter(after.queue()), None)
-        return first is not None and (first in inside(self.kind, after.queue()) or merit(first) > merit(one))
+        return first is not None and (first in holders(self.kind, after.queue()) or is_better(first, one))
+
+    def _refuse_to_make_way(self, before: Store, after: Store, request: Request, sender: int) -> None:
+        """Raise if a client removed its own key in favour of a candidate that is not better."""
+        if not self.lets_pass or not isinstance(request, Txn):
+            return
+        own = [one for one in before.queue() if client_of(one.entry.lease) == sender]
+        gone = [one for one in own if after.get(one.entry.key) is None]
+        keys = {one.entry.key for one in own}
+        names_others = any(one.key not in keys and not one.key.startswith(SESSIONS) for one in request.conditions)
+        if names_others and not all(self._makes_way(one, after) for one in gone):
+            raise ProtocolBug(f"yielded: process {sender} made way for a candidate that is not better")
+
+    def _refuse_deaf_waiters(self) -> None:
+        """Raise if a client waits for a change although its turn has come: nobody owes it one."""
+        turn = {one.entry.lease for one in entitled(self.kind, self.store.queue())}
+        for one in self.follows:
+            session = one.watch.key.startswith(SESSIONS)
+            if not session and not self._owes_note(one) and any(client_of(lease) == one.client for lease in turn):
+                raise ProtocolBug(f"unwoken: process {one.client} waits for {one.watch.key}, and its turn has come")
+
+    def _owes_note(self, one: Following) -> bool:
+        """True if the key that a waiter of a semaphore watches will be written by its owner, which is just granted."""
+        watched = self.store.get(one.watch.key)
+        if self.kind != "semaphore" or watched is None or not watched.lease:
+            return False
+        shown = decode(watched.value)
+        return shown is not None and not shown.inside
 
     def _refuse_orphans(self) -> None:
         """Raise if a client whose turn is over has a key other than that of its session. Keys of leases that it lost

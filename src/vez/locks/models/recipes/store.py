@@ -115,7 +115,7 @@ class Store(msgspec.Struct, frozen=True):
 
     def queue(self) -> tuple[Member, ...]:
         """The requests for the name, oldest first."""
-        found = (entry for entry in self.entries if not entry.key.startswith(OURS))
+        found = (entry for entry in self.entries if not entry.key.startswith(OURS) and entry.key.count("/") == 1)
         return tuple(map(member, sorted(found, key=lambda entry: entry.create)))
 
     def revision(self, key: str) -> int:
@@ -178,4 +178,4 @@ class Store(msgspec.Struct, frozen=True):
             return ""
         if key.startswith(SESSIONS):
             return SESSIONS + key.removeprefix(SESSIONS).partition("/")[0]
-        return key.rpartition("/")[0]
+        return key.rpartition("/")[0] if key.startswith(OURS) else key.partition("/")[0]

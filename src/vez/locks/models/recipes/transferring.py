@@ -18,13 +18,14 @@ from vez.core.process import Durable, Parameter
 from vez.errors import ProtocolBug
 from vez.locks.models.recipes.others import EtcdElection
 from vez.locks.models.recipes.positions import Maker, Raised
+from vez.locks.models.recipes.rules import holders
 from vez.locks.models.recipes.server import Ask, client_of
 from vez.locks.models.recipes.store import Store
 from vez.locks.models.recipes.turns import NAME
 from vez.locks.recipes.base import Removed, Withdrawn
 from vez.locks.recipes.etcd.election import NoCandidate, transfer
 from vez.locks.recipes.etcd.lock import Seat
-from vez.locks.recipes.etcd.shown import Shown, changed, inside
+from vez.locks.recipes.etcd.shown import Shown, changed
 
 NEVER = -1
 """Stands in the place of a term: the client said that it has not handed over, so the transfer must never take
@@ -118,6 +119,6 @@ class EtcdTransfer(EtcdElection):
 
 def _chosen(before: Store, after: Store, sender: int) -> int:
     """The term of the leader that the sender has chosen; 0 if it has chosen none."""
-    old = {one.entry.create for one in inside("election", before.queue())}
-    new = [one.entry for one in inside("election", after.queue()) if one.entry.create not in old]
+    old = {one.entry.create for one in holders("election", before.queue())}
+    new = [one.entry for one in holders("election", after.queue()) if one.entry.create not in old]
     return next((entry.create for entry in new if client_of(entry.lease) != sender), 0)
