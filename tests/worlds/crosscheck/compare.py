@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count as count_up
+from itertools import islice
 from typing import NamedTuple
 
 from tests.worlds.crosscheck.cases import FAULTS, Case
 from tests.worlds.crosscheck.explorer import Explorer, Opinion, TooLarge
+from tests.worlds.crosscheck.followed import Follower
 from tests.worlds.crosscheck.orbits import count_orbits
-from tests.worlds.crosscheck.simulated import violations
+from tests.worlds.crosscheck.outcomes import broken
+from tests.worlds.crosscheck.sampling import runs
 from tests.worlds.crosscheck.symmetric import TRUE
 from tests.worlds.crosscheck.world import Rules
 from vez.core.assumptions import Assumption, Property
@@ -19,6 +23,9 @@ from vez.worlds.sim import simulate
 
 MOST = 3_000
 """Largest number of states of a compared configuration; the explorer makes some thousand a second."""
+
+FOLLOW_EVERY = 5
+"""Of so many simulated runs one is followed in the checker's model."""
 
 JUDGED = {
     "mutex": ("exclusion", "deadlock_freedom", "starvation_freedom"),
@@ -136,11 +143,19 @@ def _orbits(report: Report, both: Both) -> Iterator[str]:
             yield f"symmetry: the shortest run to {name} has {lengths[0]} steps instead of {lengths[1]}"
 
 
-def simulations(case: Case, both: Both, runs: int) -> Iterator[str]:
-    """Properties that break in a simulated run within the budget, but hold in the checker."""
-    for name, scenario in violations(case, runs).items():
-        if name not in both.report.broken:
-            yield f"a simulated run breaks {name}: {scenario}"
+def simulations(case: Case, both: Both, count: int) -> Iterator[str]:
+    """Properties that break in simulated runs within the budget, but hold in the checker; exceptions; and runs that
+    the checker's model does not have."""
+    holds = {str(verdict.name) for verdict in both.report.verdicts if verdict.status is Status.HOLDS}
+    follower = Follower(both.configuration)
+    seeds = (f"{case.parameters}/{seed}" for seed in count_up())
+    seeded = (seen for seed in seeds for seen in runs(both.configuration, seed))
+    for number, seen in enumerate(islice(seeded, count)):
+        for name in broken(both.configuration, seen, sorted(holds)):
+            holds.discard(name)
+            yield f"a simulated run breaks {name} {seen.raised}: {seen.scenario}"
+        if not number % FOLLOW_EVERY and (gap := follower.gap(seen)):
+            yield f"a simulated run is not one of the model, {gap}: {seen.scenario}"
 
 
 def differences(case: Case, runs: int, most: int = MOST) -> list[str] | None:
