@@ -5,7 +5,7 @@
 # make test-long  what is not needed on each change: large state spaces, more seeds, mutants, the wheel and the sdist
 # make coverage  the parallel tests of make test, and how much of the package they run, with a floor (PYTHON=python3.13)
 # make test-pythons  the quick tests on every other Python that is found
-# make crosscheck  thousands of random protocols: the checker beside a naive explorer (COUNT FIRST CROSSCHECK_SECONDS)
+# make crosscheck  the checker beside a naive explorer and beside the simulator (COUNT FIRST KIND CROSSCHECK_SECONDS)
 # make campaign  every algorithm as real processes with every real fault (COUNT SEED CAMPAIGN_SECONDS JOBS)
 # make campaign ETCD=1  releases against renewals, and reconnects, on a real etcd (RACES=100000 RECONNECTS=1000)
 # make torture  a long campaign against the default engine, and its mutants (TORTURE_SECONDS=300)
@@ -71,7 +71,7 @@ bench: setup
 	$(BIN)/python -m bench
 
 crosscheck: setup
-	$(BIN)/python -m tests.worlds.crosscheck $${COUNT:-2000} $${FIRST:-0} --seconds $${CROSSCHECK_SECONDS:-3600}
+	$(BIN)/python -m tests.worlds.crosscheck $${COUNT:-2000} $${FIRST:-0} --kind $${KIND:-all} --seconds $${CROSSCHECK_SECONDS:-3600}
 
 campaign: setup
 ifdef ETCD

@@ -23,12 +23,21 @@ def written(name: str) -> dict[str, list[str]]:
 
 
 @cache
-def held(name: str) -> dict[str, tuple[str, ...]]:
-    """For each row of an algorithm, by its command: the properties that hold according to the page."""
+def cells(name: str) -> dict[str, dict[str, str]]:
+    """For each row of an algorithm, by its command: the cell of each property, without the marks of bold text."""
     titles = _TITLES.findall(PAGE.read_text().split(f"## {name}\n")[1])[0].split(" | ")
     found = {}
-    for command, cells in written(name).items():
+    for command, row in written(name).items():
         apart = re.findall(r"--property (\w+)", command)
-        columns = zip(apart or titles, cells[2:-2], strict=True)
-        found[command.strip("`")] = tuple(title for title, cell in columns if cell.startswith("holds"))
+        columns = zip(apart or titles, row[2:-2], strict=True)
+        found[command.strip("`")] = {title: cell.replace("**", "") for title, cell in columns}
     return found
+
+
+@cache
+def held(name: str) -> dict[str, tuple[str, ...]]:
+    """For each row of an algorithm, by its command: the properties that hold according to the page."""
+    return {
+        command: tuple(title for title, cell in row.items() if cell.startswith("holds"))
+        for command, row in cells(name).items()
+    }

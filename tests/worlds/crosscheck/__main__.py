@@ -1,7 +1,8 @@
-"""`python -m tests.worlds.crosscheck [COUNT] [FIRST]`: compare so many random protocols of each kind; `make crosscheck` runs it.
+"""`python -m tests.worlds.crosscheck [COUNT] [FIRST]`: compare so many random protocols of each kind, and run so many
+seeds of each row of the verification matrix (`--kind rows`); `make crosscheck` runs it.
 
 Each kind and number decide a protocol and its faults, so that a difference can be looked at again:
-`python -m tests.worlds.crosscheck 1 N --kind KIND`.
+`python -m tests.worlds.crosscheck 1 N --kind KIND`; for a row, add `--row 'vez check …'`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,10 @@ from typing import NamedTuple
 
 from tests.worlds.crosscheck.cases import KINDS
 from tests.worlds.crosscheck.compare import MOST, all_differences, opinions
+from tests.worlds.crosscheck.row_campaign import campaign
 from vez.errors import VezError
+
+ROWS = "rows"
 
 
 class Tally(NamedTuple):
@@ -38,12 +42,17 @@ def main() -> int:
     """Compare, print differences, and count. Returns the exit code."""
     options = _options()
     until = time.monotonic() + options.seconds
-    kinds = [kind for kind in KINDS if options.kind in (kind, "all")]
-    tallies = []
+    kinds = [kind for kind in (*KINDS, ROWS) if options.kind in (kind, "all")]
+    agree = []
     for left, kind in zip(range(len(kinds), 0, -1), kinds, strict=True):
         now = time.monotonic()
-        tallies.append(_campaign(kind, options, now + (until - now) / left))  # each kind gets its part of the time
-    return 1 if any(tally.differ or not (tally.compared or tally.too_large) for tally in tallies) else 0
+        part = now + (until - now) / left  # each kind gets its part of the time
+        if kind == ROWS:
+            agree.append(campaign(options.count, options.first, part, options.row))
+        else:
+            tally = _campaign(kind, options, part)
+            agree.append(not tally.differ and bool(tally.compared or tally.too_large))
+    return 0 if all(agree) else 1
 
 
 def _campaign(kind: str, options: argparse.Namespace, until: float) -> Tally:
@@ -92,7 +101,8 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.worlds.crosscheck", description=__doc__)
     parser.add_argument("count", type=int, nargs="?", default=2000, metavar="COUNT", help="protocols of each kind")
     parser.add_argument("first", type=int, nargs="?", default=0, metavar="FIRST", help="number of the first one")
-    parser.add_argument("--kind", choices=(*KINDS, "all"), default="all")
+    parser.add_argument("--kind", choices=(*KINDS, ROWS, "all"), default="all")
+    parser.add_argument("--row", default="", help="of the rows only this one, named by its command")
     parser.add_argument("--runs", type=int, default=100, help="simulated runs of each protocol")
     parser.add_argument("--states", type=int, default=MOST, help="leave out protocols with more states")
     parser.add_argument("--seconds", type=float, default=3600.0, help="stop after this time, shared by the kinds")
