@@ -87,6 +87,11 @@ def test_the_first_try_ends_at_the_word_of_vez(
     assert "\n" not in str(found.value)
 
 
+def test_a_number_is_a_space_of_memory() -> None:
+    with vez.connect("memory:0") as client, client.lock("x") as grant:
+        assert grant.token
+
+
 def test_every_way_exists(client: vez.Client) -> None:
     """A hint that names something else than vez has would end nowhere."""
     places: dict[str, Any] = {

@@ -118,8 +118,12 @@ def _refuse(url: str, made: object, expected: str) -> NoReturn:
 
 def _provider_of(url: str) -> Provider:
     scheme, colon, rest = url.partition(":")
-    if rest.isdigit():
-        raise Misuse(f"{url!r} is not an engine URL: it has no scheme", hint=f"for example etcd://{url}")
     if not colon:
         raise Misuse(f"{url!r} is not an engine URL", hint=f"for example {', '.join(f'{s}:' for s in schemes())}")
-    return provider(scheme)
+    try:
+        return provider(scheme)
+    except UnknownName as error:
+        if rest.isdigit():  # a host and a port
+            hint = f"for example etcd://{url}"
+            raise Misuse(f"{url!r} is not an engine URL: it has no scheme", hint=hint) from error
+        raise
