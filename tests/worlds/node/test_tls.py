@@ -108,6 +108,41 @@ def test_tls_with_certificates_on_both_sides(tmp_path: Path, capfd: pytest.Captu
     run(test())
 
 
+def test_renewed_certificates_are_shown_to_new_connections(tmp_path: Path) -> None:
+    """Both sides read their files again, also the authority, and keep those from before while files do not fit."""
+
+    def connect(own: Contexts, other: Contexts) -> tuple[bool, bool]:
+        """Whether each side accepts the other, in memory."""
+        assert own.client is not None
+        assert other.server is not None
+        forth, back = ssl.MemoryBIO(), ssl.MemoryBIO()
+        sides = (
+            own.client.wrap_bio(back, forth, server_hostname="2.test.vez"),
+            other.server.wrap_bio(forth, back, server_side=True),
+        )
+        done = [False, False]
+        for _ in range(4):
+            for place, side in enumerate(sides):
+                with contextlib.suppress(ssl.SSLError):  # it wants to read more, or refuses the other
+                    side.do_handshake()
+                    done[place] = True
+        return done[0], done[1]
+
+    tls = certificates(tmp_path, "test", {1: 1, 2: 2})
+    group = Group(name="test", addresses={}, tls=tls)
+    one, two = Contexts(group, 1), Contexts(group, 2)
+    assert connect(one, two) == (True, True)
+    kept = (one.client, one.server)
+    assert (one.client, one.server) == kept
+    certificates(tmp_path, "test", {1: 1, 2: 2})  # of a new authority
+    fresh = Contexts(group, 2)
+    assert connect(one, fresh) == (True, True)
+    assert connect(one, two) == (True, True)
+    kept = (one.client, one.server)
+    (tmp_path / "1.pem").write_text("half a certif")
+    assert (one.client, one.server) == kept
+
+
 def test_tls_handshakes_that_never_end_are_bounded_and_closed_with_the_node(
     tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -188,7 +223,7 @@ def test_who_connects_as_the_node_ends_is_closed(tmp_path: Path) -> None:
             made.append("a connection got in")
             raise AssertionError
 
-        handshakes = TlsHandshakes(HandshakeSettings(wire, context, PATIENCE, 10, Log(1)))
+        handshakes = TlsHandshakes(HandshakeSettings(wire, lambda: context, PATIENCE, 10, Log(1)))
         server = await asyncio.get_running_loop().create_server(handshakes, "127.0.0.1", port)
         handshakes.close()
         reader, writer = await asyncio.open_connection("127.0.0.1", port)

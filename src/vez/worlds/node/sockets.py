@@ -19,20 +19,38 @@ P = TypeVar("P", bound=asyncio.BaseProtocol)
 
 
 class Contexts:
-    """The TLS contexts of a node; empty without certificates."""
+    """The TLS contexts of a node, for new connections; None without certificates. They are made again when the files
+    have changed, because a node may run for longer than its certificate is valid."""
 
     def __init__(self, group: Group, me: int) -> None:
         self._group = group
-        self.server: ssl.SSLContext | None = None
-        self.client: ssl.SSLContext | None = None
-        if group.tls is not None:
-            files = group.tls.of(me)
-            self.server = _context(ssl.PROTOCOL_TLS_SERVER, files)
-            self.client = _context(ssl.PROTOCOL_TLS_CLIENT, files)
+        self._files = None if group.tls is None else group.tls.of(me)
+        self._made = None if self._files is None else _contexts(self._files)
+        self._seen = None if self._files is None else _seen(self._files)
+
+    @property
+    def server(self) -> ssl.SSLContext | None:
+        """For connections that others open."""
+        made = self._refresh()
+        return made and made[0]
+
+    @property
+    def client(self) -> ssl.SSLContext | None:
+        """For connections that this node opens."""
+        made = self._refresh()
+        return made and made[1]
 
     def name(self, node: int) -> str | None:
         """The name that the certificate of a node must have; None without TLS."""
-        return None if self.client is None else certificate_name(node, self._group.name)
+        return None if self._files is None else certificate_name(node, self._group.name)
+
+    def _refresh(self) -> tuple[ssl.SSLContext, ssl.SSLContext] | None:
+        """The contexts of the present files. While files are being replaced and do not fit each other, those from
+        before."""
+        if self._files is not None and (seen := _seen(self._files)) != self._seen:
+            with contextlib.suppress(Misuse):
+                self._made, self._seen = _contexts(self._files), seen
+        return self._made
 
 
 def certificate_name(node: int, group: str) -> str:
@@ -45,6 +63,19 @@ def has_name(transport: asyncio.BaseTransport, name: str) -> bool:
     """True if the certificate of the other side has this name."""
     certificate = transport.get_extra_info("peercert") or {}
     return ("DNS", name) in certificate.get("subjectAltName", ())
+
+
+def _seen(files: Tls) -> list[tuple[int, int, int]] | None:
+    """What changes when a file is replaced or written; None if one cannot be read."""
+    try:
+        facts = [os.stat(path) for path in (files.authority, files.certificate, files.key)]
+    except OSError:
+        return None
+    return [(one.st_mtime_ns, one.st_ino, one.st_size) for one in facts]
+
+
+def _contexts(files: Tls) -> tuple[ssl.SSLContext, ssl.SSLContext]:
+    return _context(ssl.PROTOCOL_TLS_SERVER, files), _context(ssl.PROTOCOL_TLS_CLIENT, files)
 
 
 def _context(side: ssl._SSLMethod, files: Tls) -> ssl.SSLContext:

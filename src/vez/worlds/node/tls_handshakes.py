@@ -22,7 +22,8 @@ class HandshakeSettings(msgspec.Struct, frozen=True):
 
     make: Callable[[], Wire]
     """Makes the protocol that gets the connection after the handshake."""
-    context: ssl.SSLContext
+    context: Callable[[], ssl.SSLContext | None]
+    """The context for the next connection, with the certificates of that moment."""
     seconds: float
     most: int
     log: Log
@@ -83,9 +84,11 @@ class _Handshake(asyncio.Protocol):
 
     async def _pass(self) -> None:
         settings, loop = self._settings, asyncio.get_running_loop()
+        context = settings.context()
+        assert context is not None, "a listener with TLS"
         try:
             secured = await loop.start_tls(
-                self._transport, self, settings.context, server_side=True, ssl_handshake_timeout=settings.seconds
+                self._transport, self, context, server_side=True, ssl_handshake_timeout=settings.seconds
             )
         except OSError as error:  # TLS errors are OSErrors too
             reason = getattr(error, "reason", None) or str(error) or "it was closed"

@@ -192,12 +192,13 @@ class Transport:
 
     def _make_handshakes(self) -> TlsHandshakes | None:
         """The TLS handshakes of the listener; None without TLS."""
-        context = self._contexts.server
-        if context is None:
+        own, contexts = self._own, self._contexts
+        if contexts.server is None:
             return None
-        own = self._own
         return TlsHandshakes(
-            HandshakeSettings(self._accept, context, own.limits.handshake_s, self._most_strangers, own.log)
+            HandshakeSettings(
+                self._accept, lambda: contexts.server, own.limits.handshake_s, self._most_strangers, own.log
+            )
         )
 
     def _accept(self) -> Inbound:
