@@ -49,7 +49,7 @@ def test_the_commands_choose_the_lease_of_their_holder(etcd: EtcdServer) -> None
     vez_command = [sys.executable, "-m", "vez"]
     look = [*vez_command, "status", "x", "--json", "--url", space]
     run = [*vez_command, "run", "x", "--lease", "9", "--url", space, "--", *look]
-    done = subprocess.run(run, capture_output=True, text=True, check=True)
+    done = subprocess.run(run, capture_output=True, text=True, check=True, timeout=60)
     assert json.loads(done.stdout)["names"][0]["lease_seconds"] == 9
     with (
         subprocess.Popen([*vez_command, "elect", "e", "--lease", "8", "--url", space], stdout=subprocess.PIPE,
