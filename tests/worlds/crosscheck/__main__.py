@@ -28,13 +28,14 @@ class Tally(NamedTuple):
     differ: int = 0
     counterexamples: int = 0
     endless: int = 0
+    met: int = 0
     time_stops: int = 0
 
     def words(self) -> str:
         """The numbers in one line."""
         return (
             f"{self.compared} protocols compared, {self.differ} differ; {self.counterexamples} counterexamples "
-            f"({self.endless} endless), time stops in {self.time_stops}; {self.too_large} left out as too large"
+            f"({self.endless} endless; simulated runs break {self.met} of these), time stops in {self.time_stops}; {self.too_large} left out as too large"
         )
 
 
@@ -77,9 +78,10 @@ def _compared(kind: str, number: int, options: argparse.Namespace) -> Tally:
     if options.count == 1:
         print(case)
     again = f"python -m tests.worlds.crosscheck 1 {number} --kind {kind} --states {options.states}"
+    met: set[str] = set()
     try:
         both = opinions(case.configuration(), options.states)
-        found = all_differences(case, both, options.runs) if both is not None else []
+        found = all_differences(case, both, options.runs, met) if both is not None else []
     except VezError as error:
         print(f"{again}   # the checker fails: {error}", flush=True)
         return Tally(compared=1, differ=1)
@@ -93,6 +95,7 @@ def _compared(kind: str, number: int, options: argparse.Namespace) -> Tally:
         differ=bool(found),
         counterexamples=len(examples),
         endless=sum(example.path.loop is not None for example in examples),
+        met=len(met),
         time_stops=both.opinion.time_stops,
     )
 

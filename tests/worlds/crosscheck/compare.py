@@ -143,15 +143,18 @@ def _orbits(report: Report, both: Both) -> Iterator[str]:
             yield f"symmetry: the shortest run to {name} has {lengths[0]} steps instead of {lengths[1]}"
 
 
-def simulations(case: Case, both: Both, count: int) -> Iterator[str]:
+def simulations(case: Case, both: Both, count: int, found: set[str]) -> Iterator[str]:
     """Properties that break in simulated runs within the budget, but hold in the checker; exceptions; and runs that
-    the checker's model does not have."""
+    the checker's model does not have. Adds to `found` the broken properties of the checker that a run breaks."""
     holds = {str(verdict.name) for verdict in both.report.verdicts if verdict.status is Status.HOLDS}
     follower = Follower(both.configuration)
     seeds = (f"{case.parameters}/{seed}" for seed in count_up())
     seeded = (seen for seed in seeds for seen in runs(both.configuration, seed))
     for number, seen in enumerate(islice(seeded, count)):
-        for name in broken(both.configuration, seen, sorted(holds)):
+        for name in broken(both.configuration, seen, sorted({*holds, *both.report.broken} - found)):
+            if name in both.report.broken:
+                found.add(str(name))
+                continue
             holds.discard(name)
             yield f"a simulated run breaks {name} {seen.raised}: {seen.scenario}"
         if not number % FOLLOW_EVERY and (gap := follower.gap(seen)):
@@ -161,15 +164,15 @@ def simulations(case: Case, both: Both, count: int) -> Iterator[str]:
 def differences(case: Case, runs: int, most: int = MOST) -> list[str] | None:
     """All differences of a case; None if it has too many states."""
     both = opinions(case.configuration(), most)
-    return None if both is None else all_differences(case, both, runs)
+    return None if both is None else all_differences(case, both, runs, set())
 
 
-def all_differences(case: Case, both: Both, runs: int) -> list[str]:
-    """All differences of a case that was explored."""
+def all_differences(case: Case, both: Both, runs: int, found: set[str]) -> list[str]:
+    """All differences of a case that was explored. Adds to `found` what simulated runs break, as the checker says."""
     differs = difference(both)
     return [
         *([differs] if differs else []),
         *replays(both),
         *reductions(case, both),
-        *simulations(case, both, runs),
+        *simulations(case, both, runs, found),
     ]
