@@ -1,10 +1,10 @@
 """Sampling: runs of the simulator that stay within a configuration of the checker, so that the checker must know them.
 
-A seed decides a calm run, and a few runs that differ from it only by faults of the configuration's budget. A run is the
-same up to its first fault, so faults are placed at moments, messages and waits of the calm run, where they meet
-something. With time, every delay, stay, timer and report is within its bounds; in half of the seeds all of them are
-at ticks, including both ends of their ranges, where several events happen at the same moment. Without time, delays and
-timers take any time.
+A seed decides a calm run, and a few runs that differ from it by faults of the configuration's budget and by the time of
+some requests. A run is the same up to the first difference, so faults are placed at moments, messages and waits of the
+calm run, where they meet something. With time, every delay, stay, timer and report is within its bounds; in half of the
+seeds all of them are at ticks, including both ends of their ranges, where several events happen at the same moment.
+Without time, delays and timers take any time.
 """
 
 from __future__ import annotations
@@ -82,11 +82,11 @@ def observe(configuration: Configuration, scenario: Scenario) -> Seen:
 
 
 def runs(configuration: Configuration, seed: str) -> Iterator[Seen]:
-    """Runs of one seed: a calm one, and some with faults if the configuration allows any."""
+    """Runs of one seed: a calm one, and some with faults if the configuration allows any, and other requests."""
     calm = _Calm(configuration, Random(f"calm/{seed}"))
     seen = observe(configuration, calm.scenario(seed))
     yield seen
-    if any(configuration.budget.counts()) and not seen.raised:
+    if not seen.raised:
         for variant in range(VARIANTS):
             chance = Random(f"faults/{seed}/{variant}")
             faulty = observe(configuration, _Faults(configuration, chance, calm, seen).scenario())
@@ -214,12 +214,12 @@ class _Faults:
         self.end = self.times[-1] + 1
 
     def scenario(self) -> Scenario:
-        """The scenario of the calm run with the faults. In some, requests of the calm run come after a fault."""
+        """The scenario of the calm run with the faults. In some, requests come after a fault or an event instead."""
         crashes = (*self._crashes(), *self._crashes_inside())
         partitions, pauses = tuple(self._partitions()), tuple(self._pauses())
         over = [crash.recover_ms or crash.at_ms for crash in crashes]
         over += [cut.until_ms or cut.at_ms for cut in partitions] + [pause.at_ms + pause.for_ms for pause in pauses]
-        late = over if self.chance.random() < 0.4 else []
+        late = [*over, self._moment(), self._moment()] if self.chance.random() < 0.4 or not over else []
         calm = self.seen.scenario
         return calm.but(
             crash=crashes,
@@ -232,10 +232,11 @@ class _Faults:
         )
 
     def _later(self, request: Request, late: list[float]) -> Request:
-        """The request, or the same one some time after a fault."""
+        """The request, or the same one some time after another moment."""
         if not late or self.chance.random() < 0.5:
             return request
-        return msgspec.structs.replace(request, at_ms=self.chance.choice(late) + self.chance.expovariate(0.5))
+        wait = self.chance.choice((NO_TIME, self.chance.expovariate(0.5)))
+        return msgspec.structs.replace(request, at_ms=self.chance.choice(late) + wait)
 
     def _moment(self) -> float:
         """A moment after the start: just before or after an event of the calm run, or any other."""
