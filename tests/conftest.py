@@ -30,6 +30,7 @@ os.unsetenv("COLUMNS")  # readline sets it for child processes, out of sight of 
 if len(tempfile.gettempdir()) > 40 or " " in tempfile.gettempdir():
     # The path of a socket has at most 107 bytes, and tests write commands as lines that are split at spaces.
     os.environ["TMPDIR"], tempfile.tempdir = "/tmp", None  # noqa: S108
+os.environ["VEZ_PROGRESS"] = "none"  # what slow commands say meanwhile depends on how slow they are
 os.environ["VEZ_DIR"] = tempfile.mkdtemp(prefix="vez-test-")  # never the locks of whoever runs the tests
 atexit.register(shutil.rmtree, os.environ["VEZ_DIR"], ignore_errors=True)
 

@@ -117,16 +117,15 @@ def test_what_cannot_be_written_says_why_and_what_to_do(tmp_path: Path) -> None:
 
 INTERRUPT = """
 import os, signal
-from rich.progress import Progress
 from vez.cli.app import main
-class Watched(Progress):
-    def update(self, *arguments, completed=0, **options):
-        super().update(*arguments, completed=completed, **options)
-        if completed >= 50:
+from vez.cli.printing import progress
+class Watched(progress.Bar):
+    def at(self, done, words=""):
+        super().at(done, words)
+        if done >= 50:
             os.kill(os.getpid(), signal.SIGINT)
 if __name__ == "__main__":
-    import vez.cli.sim_sweep
-    vez.cli.sim_sweep.Progress = Watched
+    progress.Bar = Watched
     main()
 """
 """The command line, interrupted when its progress bar has shown 50 finished runs."""

@@ -23,7 +23,7 @@ def interrupted(*options: str) -> tuple[int, str, str]:
     terminal."""
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "vez", *LONG, *options]
-    environment = os.environ | {"TERM": "xterm", "COLUMNS": "200"}
+    environment = os.environ | {"TERM": "xterm", "COLUMNS": "200", "VEZ_PROGRESS": ""}
     shown = b""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, env=environment) as run:
         os.close(theirs)

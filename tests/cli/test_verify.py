@@ -126,7 +126,9 @@ def test_without_a_file_the_hint_is_how_to_keep_rows(
 def test_progress_says_how_many_of_how_many() -> None:
     master, slave = pty.openpty()
     arguments = [sys.executable, "-m", "vez", "verify", "raymond", "lamport", "--max-states", "3000"]
-    process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=slave, env=os.environ | {"TERM": "xterm"})
+    process = subprocess.Popen(
+        arguments, stdout=subprocess.DEVNULL, stderr=slave, env=os.environ | {"TERM": "xterm", "VEZ_PROGRESS": ""}
+    )
     os.close(slave)
     seen = b""
     try:

@@ -7,11 +7,13 @@ shows it; the file is imported only when the command is used, so that `vez --hel
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import click
 
 from vez import __version__
+from vez.cli.printing.progress import Line
 from vez.cli.program import EXIT_INTERRUPTED, Outcome, OutputClosed, Terminated, closing_pipes, main, run
 from vez.errors import UnknownName, is_near
 
@@ -63,6 +65,8 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     },
 }
 
+LASTING = frozenset(("run", "status", "elect", "observe", "node", "serve"))
+"""The commands that last until they are ended. They say themselves what they do; the others say when they take long."""
 EXIT_BROKEN = 1
 """A property is broken, or a scenario did not end as expected."""
 EXIT_UNDECIDED = 2
@@ -87,11 +91,15 @@ class App(click.Group):
     def make_context(
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
+        typed = next(iter(args), "")
         with closing_pipes():
-            return super().make_context(info_name, args, parent, **extra)
+            context = super().make_context(info_name, args, parent, **extra)
+        context.meta["vez.command"] = typed
+        return context
 
     def invoke(self, ctx: click.Context) -> Any:
-        with closing_pipes():
+        command = ctx.meta["vez.command"]
+        with closing_pipes(), nullcontext() if command in LASTING else Line(command, live=False):
             return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -126,6 +134,8 @@ def app() -> None:
     Exit codes: 0 all is well, 1 a property is broken, 2 undecided, 64 wrong usage, 65 bad data, 66 no such file, 69
     engine unavailable, 70 a bug in vez (VEZ_DEBUG=1 shows where), 73 cannot write, 74 standard output failed, 75 not
     granted in time, 76 lock lost, 130 interrupted, 143 terminated.
+
+    Commands that take long say on standard error what they do. VEZ_PROGRESS=none turns that off, for cron for example.
     """
 
 

@@ -16,6 +16,7 @@ from vez.cli.parameters.numbers import Number
 from vez.cli.parameters.option_checks import OutputFile, all_given, renamed
 from vez.cli.parameters.thread_programs import print_programs, programs
 from vez.cli.printing.output import SUFFIXES
+from vez.cli.printing.progress import Line
 from vez.core.assumptions import Assumption
 from vez.core.topology import TOPOLOGIES
 
@@ -223,6 +224,7 @@ def check_command(**options: Any) -> int:
         from vez.cli.check_recipes import as_found
 
         options = as_found(options, all_given())
-    from vez.cli.check_search import check_algorithm  # here, so that --help does not import the checker
+    with Line("loading the checker"):
+        from vez.cli.check_search import check_algorithm  # here, so that --help does not import the checker
 
     return check_algorithm(options)

@@ -9,6 +9,7 @@ from rich.markup import escape
 
 from vez.catalogue.load import load_algorithm
 from vez.cli.app import settle
+from vez.cli.check_progress import expectation, state_of
 from vez.cli.parameters.ineffective_options import refuse_for_check, refuse_two_outputs
 from vez.cli.printing.language import in_words, language
 from vez.cli.printing.output import (
@@ -37,14 +38,15 @@ from vez.worlds.sim.scenario import Network, Scenario, beside, dumps
 def check_algorithm(options: dict[str, Any]) -> int:
     """Search and report. Returns the exit code."""
     refuse_two_outputs(options, diagram_format(options["diagram"], options["output"]))  # before the search
-    configuration = _configuration(options)
     limits = Limits(options["max_states"], options["max_memory"])
     note = Note()
-    with Line() as line:
+    with Line("preparing the search"):
+        configuration = _configuration(options)
+    with Line(expectation(configuration, options, limits)) as line:
 
         def watch(now: Progress) -> None:
             note.tell(now.states)
-            line.show(_progress(now))
+            line.show(state_of(now))
 
         found = check(
             configuration,
@@ -144,14 +146,6 @@ def _refuse_times(options: dict[str, Any]) -> None:
                     f"--{option}: the checker tries every time, so a time has no effect",
                     hint=f"give the process alone, --{option} {asked.process}; --withdrawals N lets N stop waiting",
                 )
-
-
-def _progress(now: Progress) -> str:
-    rate = now.transitions / now.seconds if now.seconds else 0
-    return (
-        f"{now.states:,} states, {rate:,.0f} transitions/s, depth {now.depth}, "
-        f"queue {now.queue:,}, {now.memory >> 20:,} MiB"
-    )
 
 
 def _shown(found: Report) -> tuple[str, Counterexample] | None:

@@ -45,7 +45,7 @@ def check_threads(options: dict[str, Any], given: set[str]) -> int:
     refuse_two_outputs(options, kind)
     if "max_states" in given and options["max_states"] > MOST_STATES:
         raise Misuse(f"--max-states: at most {MOST_STATES:,} for programs of threads", hint="each is a Python object")
-    with Line() as line:
+    with Line(f"{name}: exploring") as line:
         found = explore(program, min(options["max_states"], MOST_STATES), options["max_memory"], line.show)
     code = settle(broken=bool(found.broken), undecided=not found.complete, interrupted=found.stopped == INTERRUPTED)
     if options["output"] and found.broken:

@@ -20,7 +20,7 @@ from vez.catalogue.load import load_algorithm
 from vez.cli.app import settle
 from vez.cli.cluster_ending import Ending
 from vez.cli.cluster_keys import Keys, keyboard
-from vez.cli.cluster_live_table import ClusterView
+from vez.cli.cluster_live_table import ClusterView, in_short
 from vez.cli.parameters.completion import complete_algorithm
 from vez.cli.parameters.forms import (
     ASSIGNMENT,
@@ -41,6 +41,7 @@ from vez.cli.parameters.numbers import Number
 from vez.cli.parameters.option_checks import OutputFile
 from vez.cli.printing.consoles import new_console
 from vez.cli.printing.output import diagram_format, print_diagram, print_json, print_report, write_file
+from vez.cli.printing.progress import Line
 from vez.cli.sim_scenario import build_scenario
 from vez.core.topology import TOPOLOGIES
 from vez.core.trace import Trace
@@ -187,7 +188,7 @@ def _run(setup: Setup, options: dict[str, Any]) -> tuple[Trace, Cluster]:
     if kept is not None and any((kept / name).exists() for name in ("journal", "state")):
         raise Misuse(f"{kept} holds an earlier run", hint="name a new folder, or remove this one")
     temporary = nullcontext(str(kept)) if kept else tempfile.TemporaryDirectory(prefix="vez-cluster-")
-    with temporary as name:
+    with temporary as name, Line("starting the nodes", live=False) as line:
         folder = Path(name)
         private_directory(folder)
 
@@ -203,6 +204,7 @@ def _run(setup: Setup, options: dict[str, Any]) -> tuple[Trace, Cluster]:
         ):
 
             def watch(running: Cluster) -> None:
+                line.show(in_short(running))
                 if live is not None:
                     live.update(view.table(running, watched[0] if watched else None), refresh=True)
 

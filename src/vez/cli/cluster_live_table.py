@@ -52,3 +52,15 @@ def _state(running: Cluster, member: Member) -> str:
         return "starting"
     state = running.inside.get(member.me, "")
     return "" if state == "planned" else state
+
+
+def in_short(running: Cluster) -> str:
+    """The state of the run in a few words, for people without a terminal."""
+    members = running.members.values()
+    if not running.has_begun:
+        return f"{sum(member.is_ready for member in members)} of {len(members)} nodes started"
+    received = sum(member.status.get("received", 0) for member in members)
+    alive = sum(member.is_alive for member in members)
+    states = list(running.inside.values())
+    asks = f", {states.count('waiting')} waiting, {states.count('inside')} inside" if states else ""
+    return f"{alive} of {len(members)} nodes alive{asks}, {received:,} messages received"

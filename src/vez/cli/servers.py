@@ -87,7 +87,7 @@ def servers(experiment: str | None, output: Path | None, as_json: bool, **option
     _refuse(experiment, EXPERIMENTS[experiment][1])
     if experiment != "load" and len(options["clients"] or ()) > 1:
         raise Misuse(f"{experiment} takes one number of clients", hint="only `load` takes several")
-    with Line() as line:
+    with Line(f"{experiment}: starting") as line:
         found: Findings = run_experiment(
             experiment, Options(**options), lambda what: line.show(f"{experiment}: {what}")
         )

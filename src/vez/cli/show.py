@@ -12,6 +12,7 @@ from vez.cli.parameters.ineffective_options import refuse_two_outputs
 from vez.cli.parameters.option_checks import OutputFile, only_with
 from vez.cli.parameters.recorded_runs import is_known, merged
 from vez.cli.printing.output import diagram_format, print_diagram, print_json, print_report, write_file
+from vez.cli.printing.progress import Line
 from vez.core.trace_file import load
 from vez.errors import Misuse
 from vez.study.report import report
@@ -43,10 +44,12 @@ def show(
     kind = diagram_format(diagram, output)
     refuse_two_outputs({"as_json": as_json, "output": output}, kind)
     only_with("a folder of journals", trace.is_dir(), "trace_file", "algorithm")
-    loaded = merged(trace, algorithm) if trace.is_dir() else load(trace)
+    with Line(f"reading {trace}"):
+        loaded = merged(trace, algorithm) if trace.is_dir() else load(trace)
     if algorithm is not None and algorithm != loaded.header.algorithm and is_known(loaded.header.algorithm):
         raise Misuse(f"--algorithm has no effect: the journals are of {loaded.header.algorithm}", hint="leave it out")
-    found = report(loaded)
+    with Line(f"judging {len(loaded.events):,} events"):
+        found = report(loaded)
     if trace_file is not None:
         write_file(trace_file, found.trace.to_bytes())
     code = settle(broken=found.breaks_promise, undecided=found.promise_open)

@@ -52,8 +52,8 @@ from vez.study.report import report as judged
 from vez.study.shortest import Shortest, shortest
 from vez.worlds.sim import Progress, simulate
 from vez.worlds.sim.delays import US
-from vez.worlds.sim.limits import SLICE
 from vez.worlds.sim.scenario import DETECTORS, Expect, Scenario, beside, dumps
+from vez.worlds.sim.setup import DEFAULT_N
 
 
 class SimCommand(click.Command):
@@ -227,20 +227,18 @@ def _show_exception(scenario: Scenario, error: ProtocolBug, kind: str | None, op
 
 def _run(scenario: Scenario, algorithm: type[Process], *, debug: bool) -> Report:
     """Run and judge, with a status line if it takes long. An interrupted run is judged up to the interruption."""
-    name = escape(scenario.algorithm)
-    with Line() as line:
+    name = scenario.algorithm
+    with Line(f"{name}: simulating {counted(len(scenario.ids) or scenario.n or DEFAULT_N, 'process')}") as line:
 
         def show(progress: Progress) -> None:
-            counts = f"{progress.steps:,} events, {progress.messages:,} messages"
+            counts = f"{progress.steps:,} of at most {scenario.max_events:,} events, {progress.messages:,} messages"
             line.show(f"{name}: {progress.at_ms:,.0f} ms of virtual time, {counts}")
 
         run = simulate(scenario, algorithm, debug=debug, watch=show)
     if run.end == "interrupted":
         counts = f"{run.ended_at / US:,.0f} ms of virtual time, {counted(sum(run.messages.values()), 'message')}"
         click.echo(f"vez: interrupted after {counts}; judging the run so far (Ctrl-C ends that too)", err=True)
-    with Line() as line:
-        if run.steps > SLICE:
-            line.show(f"{name}: judging")
+    with Line(f"{name}: judging"):
         return report_run(run)
 
 
@@ -277,8 +275,7 @@ def _shrink(scenario: Scenario, broken: str | None, options: dict[str, Any]) -> 
         click.echo("vez: nothing is broken, so there is nothing to shrink", err=True)
         return None
     path: Path = options["shrink_to"]
-    with Line() as line:
-        line.show(f"{escape(scenario.algorithm)}: shrinking")
+    with Line(f"{scenario.algorithm}: shrinking"):
         short = shortest(scenario, load_algorithm(scenario.algorithm), broken)
     comment = f"A short run in which {broken} is broken, from seed {scenario.seed}. See it:"
     comment += f"\n    vez sim --scenario {path.name} --diagram text\n{textwrap.fill(short.words, 100)}"

@@ -9,12 +9,11 @@ from typing import Any
 
 import click
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from vez.catalogue.load import load_algorithm
 from vez.cli.app import settle
-from vez.cli.printing.consoles import new_console
 from vez.cli.printing.output import console, counted, print_json
+from vez.cli.printing.progress import progress
 from vez.errors import Misuse
 from vez.study.shortest import Shortest
 from vez.study.sweep import Sweep, sweep
@@ -36,15 +35,12 @@ def run_sweep(
     for name in ("diagram", "output", "trace_file"):
         if options[name]:
             raise Misuse("a sweep of many runs draws and saves none", hint="run one of its seeds with --seed")
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    terminal = new_console(stderr=True)
-    with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as bar:
-        task = bar.add_task("runs", total=options["runs"])
+    with progress("runs", options["runs"]) as bar:
 
-        def progress(done: int, broken: int) -> None:
-            bar.update(task, completed=done, description=f"runs ({broken} broken)" if broken else "runs")
+        def watch(done: int, broken: int) -> None:
+            bar.at(done, f"({broken} broken)" if broken else "")
 
-        result = sweep(scenario, options["runs"], jobs=options["jobs"], debug=options["debug"], progress=progress)
+        result = sweep(scenario, options["runs"], jobs=options["jobs"], debug=options["debug"], progress=watch)
     code = _settled(result)
     first = result.first_broken
     shrunk = None

@@ -9,14 +9,13 @@ from typing import Any
 import click
 import msgspec
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from vez.catalogue.load import load_algorithm
 from vez.cli.app import settle
 from vez.cli.parameters.ineffective_options import refuse_two_outputs
 from vez.cli.parameters.option_checks import option
-from vez.cli.printing.consoles import new_console
 from vez.cli.printing.output import console, counted, diagram_format, print_diagram, print_json, write_file
+from vez.cli.printing.progress import progress
 from vez.cli.sim_sweep import shrunk_json
 from vez.core.assumptions import Assumption
 from vez.errors import Misuse
@@ -44,16 +43,13 @@ def run_without(options: dict[str, Any]) -> int:
     algorithm, seeds = load_algorithm(options["algorithm"]), options["runs"] or SEEDS
     kind = diagram_format(options["diagram"], options["output"])
     refuse_two_outputs(options, kind)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    terminal = new_console(stderr=True)
-    with Progress(*columns, console=terminal, transient=True, disable=not terminal.is_terminal) as bar:
-        task = bar.add_task("seeds", total=seeds)
+    with progress("seeds", seeds) as bar:
         done = 0
 
-        def progress(tried: int) -> None:
+        def watch(tried: int) -> None:
             nonlocal done
             done = tried - 1
-            bar.update(task, completed=tried)
+            bar.at(tried)
 
         pair, interrupted = None, False
         try:
@@ -63,7 +59,7 @@ def run_without(options: dict[str, Any]) -> int:
                 n=options["n"],
                 seeds=seeds,
                 parameters=dict(options["parameters"]),
-                progress=progress,
+                progress=watch,
             )
         except KeyboardInterrupt:
             seeds, interrupted = done, True

@@ -64,7 +64,7 @@ def run_false_sharing(options: dict[str, Any]) -> int:
     """Measure four cases: the processor time of an increment, and the lost increments."""
     load_numpy()
     one, other = two_processors()
-    with Line() as line:
+    with Line("measuring") as line:
         found = measure(options["rounds"] or 2000, line.show)
     if options["as_json"]:
         print_json(

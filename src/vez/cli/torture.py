@@ -6,14 +6,13 @@ from pathlib import Path
 
 import click
 import msgspec
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from vez import draw
 from vez.cli.app import settle
 from vez.cli.parameters.numbers import Number
 from vez.cli.parameters.option_checks import OutputFile, deprecated, not_together
-from vez.cli.printing.consoles import new_console
 from vez.cli.printing.output import SUFFIXES, console, print_json, print_verdicts, write_file
+from vez.cli.printing.progress import progress
 from vez.core.trace import Trace
 from vez.judge.properties import Verdict
 from vez.locks.engines.urls import which_url, without_password
@@ -103,11 +102,8 @@ def torture(
 
 
 def _watched(campaign: Campaign) -> Outcome:
-    columns = (TextColumn("torture"), BarColumn(), TextColumn("{task.fields[entries]} entries"), TimeElapsedColumn())
-    err = new_console(stderr=True)
-    with Progress(*columns, console=err, disable=not err.is_terminal, transient=True) as bar:
-        task = bar.add_task("torture", total=1.0, entries=0)
-        return campaign.run(lambda part, entries: bar.update(task, completed=part, entries=entries))
+    with progress("torture", 100) as bar:  # percent of its time
+        return campaign.run(lambda part, entries: bar.at(100 * part, f"with {entries:,} entries"))
 
 
 def excerpt(trace: Trace, verdict: Verdict) -> Trace:

@@ -54,12 +54,13 @@ def validate_command(trace: Path, algorithm: str | None, parameters: tuple[tuple
 
     Exit codes: 0 every step is possible, 1 a step is impossible, 2 undecided (too many explanations).
     """
-    loaded = merged(trace, algorithm) if trace.is_dir() else load(trace)
+    with Line(f"reading {trace}"):
+        loaded = merged(trace, algorithm) if trace.is_dir() else load(trace)
     found_algorithm = algorithm_of(loaded.header.algorithm, algorithm, trace)
     if given("parameters") and "started" not in loaded.header.unseen:
         raise Misuse("--set has no effect: this trace holds the parameters", hint="leave it out")
-    with Line() as line:
-        total = len(loaded.events)
+    total = len(loaded.events)
+    with Line(f"{total:,} events to validate") as line:
         found = validate(
             loaded,
             found_algorithm,

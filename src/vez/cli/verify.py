@@ -59,8 +59,9 @@ def verify_command(
       vez verify --resume rows.jsonl -o verdicts.md
     """
     chosen = {name: load_algorithm(name) for name in algorithms} or ALGORITHMS | RECIPES
-    from vez.study.verify.page import markdown  # here, so that --help does not import the checker
-    from vez.study.verify.run import questions
+    with Line("loading the checker"):
+        from vez.study.verify.page import markdown  # here, so that --help does not import the checker
+        from vez.study.verify.run import questions
 
     asked = questions(chosen)
     rows, interrupted = _checked(asked, max_states, jobs, _kept(resume, max_states))
@@ -102,7 +103,7 @@ def _checked(asked: list[Question], max_states: int, jobs: int | None, kept: Kep
 
     rows: list[Row] = []
     note = Note()
-    with Line() as line:
+    with Line(f"{counted(len(asked), 'world')} to check") as line:
 
         def watch(at: At) -> None:
             states = f", {at.search.states:,} states" if at.search else ""

@@ -24,7 +24,8 @@ from vez.worlds.check.model.semantics import Model
 from vez.worlds.check.model.starters import starters
 from vez.worlds.check.model.state import State, Step
 from vez.worlds.check.search import BY_USER
-from vez.worlds.check.search.breadth_first import RAISED, Limits, Progress, Search
+from vez.worlds.check.search.breadth_first import RAISED, Limits, Search
+from vez.worlds.check.search.progress import Progress
 from vez.worlds.sim.scenario import Expect, Scenario
 
 BUG = "bug"

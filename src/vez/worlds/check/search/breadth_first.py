@@ -25,6 +25,7 @@ from vez.worlds.check.search.layout import HAS_LED, IS_INSIDE
 from vez.worlds.check.search.memory import rare_collections, resident_bytes
 from vez.worlds.check.search.overlap import Frontier, Overlap
 from vez.worlds.check.search.packed import BATCH, Packed
+from vez.worlds.check.search.progress import Progress
 from vez.worlds.check.search.successors import Candidates
 
 SMALLEST = 1 << 10
@@ -44,20 +45,6 @@ class Limits:
         self.states = min(states, (1 << 31) - (1 << 24))  # the table of states holds 31-bit numbers
         self.memory_bytes = memory_mb * (1 << 20)
         self.seconds = seconds
-
-
-class Progress:
-    """Progress of a search, for display."""
-
-    __slots__ = ("depth", "memory", "queue", "seconds", "states", "transitions")
-
-    def __init__(self, search: Search, queue: int) -> None:
-        self.states = search.packed.store.count
-        self.transitions = search.transitions
-        self.depth = search.depth
-        self.queue = queue
-        self.seconds = time.monotonic() - search.started
-        self.memory = search.memory()
 
 
 class Search:
@@ -80,6 +67,7 @@ class Search:
         self.properties = properties
         self.limits = limits or Limits()
         self.watch = watch
+        self.ends_of_layers: list[int] = []
         self.transitions = 0
         self.depth = 0
         self.first = first
@@ -166,7 +154,7 @@ class Search:
 
     def _explore(self, overlap: Overlap) -> None:
         """Expand a batch while the states of the previous batch are stored, if enough states are known without them."""
-        frontier = Frontier(self.packed.store.count)
+        frontier = Frontier(self.packed.store.count, self.ends_of_layers)
         while True:
             if not self._enough(frontier) and self._settle(overlap, frontier):
                 return

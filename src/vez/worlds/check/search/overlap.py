@@ -21,7 +21,10 @@ SWITCH_S = 0.0005
 class Frontier:
     """Progress of a search by layers: the expanded states, and the remaining ones."""
 
-    def __init__(self, known: int) -> None:
+    def __init__(self, known: int, ends: list[int]) -> None:
+        """`ends` gets the number of states at the end of each layer."""
+        self._ends = ends
+        ends.append(known)
         self.low = 0  # the first state that was not expanded
         self.known = known  # the number of states when last settled
         self.layer = known  # the end of the layer of `low`; 0 while the previous layer is not fully stored
@@ -41,7 +44,9 @@ class Frontier:
     def settled(self, count: int) -> None:
         """Note that the batch is stored, and that there are `count` states now."""
         self.known, self.pending = count, False
-        self.layer = self.layer or count
+        if not self.layer:
+            self.layer = count
+            self._ends.append(count)
 
 
 class Overlap:

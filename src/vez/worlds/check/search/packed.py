@@ -193,9 +193,11 @@ class Packed(Successors):
                 peer = self.model.ids[other]
                 told = table.heads(("told", peer), locals_, partial(self._is_told, table, peer)) > 0
                 lives = self._marked(other, ALIVE)
-                silent = self._heard_out(other)
-                for kind, when in (("suspect", ~told & ~lives & silent), ("trust", told & lives)):
-                    rows = np.flatnonzero(alive & when)
+                unnoticed = alive & ~told & ~lives
+                if np.flatnonzero(unnoticed).size:  # mostly there is none, and the look into all channels is long
+                    unnoticed = unnoticed & self._heard_out(other)
+                for kind, when in (("suspect", unnoticed), ("trust", alive & told & lives)):
+                    rows = np.flatnonzero(when)
                     if rows.size:  # otherwise the verdicts would name a class of fairness without steps
                         must[rows] = True
                         self._event(place, rows, (kind, peer), fair=self._class((kind, peer, place)))
