@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import struct
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -12,7 +15,8 @@ import pytest
 import vez
 from tests.locks.engines.conftest import Start
 from vez.errors import CorruptState, LockTimeout
-from vez.locks.engines.file import layout
+from vez.locks.engines.file import layout, memos
+from vez.locks.engines.file.doorway import doorway as real_doorway
 from vez.testing import eventually
 
 
@@ -146,3 +150,36 @@ def test_a_grace_that_nobody_can_have_asked_for_is_damage(home: Path, client: ve
         assert (process.returncode, "grace" in err) == (65, True)
         grant.check()
         assert client.inspect("x").breaks == ()
+
+
+def test_a_memo_under_the_name_of_another_is_damage(home: Path, client: vez.Client) -> None:
+    """Somebody has copied or renamed files by hand: a job must not count as done because another one is."""
+    for name in ("x", "y"):
+        with client.lock(name) as grant:
+            client.engine.write_memo(name, f"the text of {name}", grant.token)
+    (home / "memo.lock.x").replace(home / "memo.lock.y")
+    with pytest.raises(CorruptState, match="it is the memo of 'x'"):
+        client.engine.memo("y")
+    assert client.engine.memo("x") is None
+
+
+def test_a_memo_is_written_inside_the_present_doorway(
+    home: Path, client: vez.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file of the name is pruned after the writer has opened it: whoever writes next would use another doorway."""
+    with client.lock("x") as grant:
+        token = grant.token
+    entered: list[int] = []
+
+    @contextlib.contextmanager
+    def doorway(handle: int, where: str) -> Iterator[None]:
+        if not entered:
+            (home / "lock.x").unlink()
+        with real_doorway(handle, where):
+            entered.append(os.fstat(handle).st_ino)
+            yield
+
+    monkeypatch.setattr(memos, "doorway", doorway)
+    client.engine.write_memo("x", "the text", token)
+    assert client.engine.memo("x") == "the text"
+    assert entered[1:] == [(home / "lock.x").stat().st_ino]

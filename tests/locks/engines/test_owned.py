@@ -1,14 +1,17 @@
-"""`owned` of a lock object, after its client has released everything."""
+"""A closed client holds nothing, and its lock objects say so."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 import vez
 import vez.aio
+from vez.errors import EngineUnavailable
 
 
 @pytest.mark.parametrize("scheme", ["file", "memory"])
@@ -34,3 +37,41 @@ def test_a_lock_of_a_closed_client_is_not_owned(scheme: str, tmp_path: Path) -> 
         assert "not held" in repr(again)
 
     asyncio.run(run())
+
+
+@pytest.mark.parametrize("scheme", ["memory:", "file:"])
+@pytest.mark.parametrize("tasks", [False, True], ids=["threads", "tasks"])
+def test_a_client_that_is_closed_while_a_request_is_granted_holds_nothing(
+    scheme: str, tmp_path: Path, tasks: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Closing releases what is held. A request that was let in at that moment was not on the list yet."""
+    url = f"{scheme}closing-{tasks}" if scheme == "memory:" else f"file://{tmp_path}"
+    with vez.connect(url) as other:
+
+        def in_a_thread() -> None:
+            with vez.connect(url) as client:
+                engine: Any = client.engine
+                monkeypatch.setattr(engine, "_enlist", closing(engine._enlist, engine.core))
+                client.lock("x").acquire(5)
+
+        async def in_a_task() -> None:
+            async with vez.aio.connect(url) as client:
+                await (await client.lock("y").acquire()).release()  # the engine is open now
+                core = cast(Any, client.engine)._core
+                monkeypatch.setattr(core, "enlist_async", closing(core.enlist_async, core))
+                await client.lock("x").acquire(5)
+
+        with pytest.raises(EngineUnavailable, match="closed"):
+            asyncio.run(in_a_task()) if tasks else in_a_thread()
+        assert other.lock("x").try_acquire() is not None
+
+
+def closing(enlist: Callable[..., Any], core: Any) -> Callable[..., Any]:
+    """`enlist`, during which another thread closes the client."""
+
+    def enlisted(*arguments: Any, **options: Any) -> Any:
+        made = enlist(*arguments, **options)
+        core.end_waits()
+        return made
+
+    return enlisted
