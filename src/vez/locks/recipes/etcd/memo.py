@@ -71,5 +71,5 @@ def _memo(entry: Entry) -> Memo:
     """What is no memo of vez has the lowest token: it can be replaced."""
     try:
         return msgspec.json.decode(entry.value, type=Memo)
-    except (msgspec.DecodeError, msgspec.ValidationError, RecursionError):
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return Memo(0, entry.value)
