@@ -111,10 +111,10 @@ def _until_done(txn: Txn) -> Recipe[bool]:
 def _give_time(queue_name: str, held: tuple[Member, ...], number: int, pace: Pace) -> Recipe[None]:
     """Wait until the holders have left, at most for the longest grace among them and at least for `HEAR`.
     Without a grace, stop as soon as all have learned of it."""
-    grace = max((one.shown.grace_ms for one in held if one.shown is not None), default=0) / 1000
     ours = [one for one in held if one.shown is not None and one.entry.lease]
     if not ours:
         return
+    grace = max(one.shown.grace_ms for one in ours if one.shown is not None) / 1000
     words = tuple(Get(f"{broken_prefix(one.entry.lease)}{number:x}") for one in ours[: pace.at_once])
     creates = frozenset(one.entry.create for one in held)
     for _ in range(round(max(grace, HEAR) / pace.slice_seconds)):

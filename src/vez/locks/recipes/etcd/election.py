@@ -29,7 +29,7 @@ class StrangerBetween(Exception):
 
 def campaign(session: Session, name: str, shown: Shown, *, wait: bool = True) -> Recipe[Seat | None]:
     """Stand until elected. None if `wait` is false and somebody leads."""
-    seat: Seat | None = None
+    seat: Seat | None
     doubt, arrived = False, 0
     try:
         while True:
@@ -48,7 +48,7 @@ def campaign(session: Session, name: str, shown: Shown, *, wait: bool = True) ->
             if first == "first" and (yield from _stand(session, name, seat, mine)):
                 return seat
     except Withdrawn:
-        yield from leave(session, name, Seat(seat.key, seat.token, True) if seat is not None and doubt else seat)
+        yield from leave(session, name, seat)
         raise
 
 
@@ -71,7 +71,7 @@ def _until_first(seat: Seat, name: str, before: Before, wait: bool) -> Recipe[Li
 def _stand(session: Session, name: str, seat: Seat, mine: Shown) -> Recipe[bool]:
     """Become leader as the first in line, or make way for a better candidate. False if we have to enter again."""
     queue, _, _ = yield from look_all(name)
-    me = next((one for one in queue if one.entry.key == seat.key and one.entry.create == seat.token), None)
+    me = next((one for one in queue if one.entry.create == seat.token), None)
     if me is None:
         return False
     if me.shown is not None and me.shown.inside:

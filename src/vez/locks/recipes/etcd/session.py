@@ -131,7 +131,7 @@ def keep(session: Session, seconds: int) -> Recipe[str]:
             yield Proved(answer.seconds)
             pause = seconds / RENEWALS
         else:
-            pause = min(AGAIN, seconds / RENEWALS)
+            pause = AGAIN
         event = yield Wait(Watch(session.key, start, prefix_end(session.key)), pause)
         if isinstance(event, Changed):
             for change in event.events:
