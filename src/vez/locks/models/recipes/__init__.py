@@ -9,6 +9,7 @@ exception whose first word is:
     guess      a client enters, and its key was not the first when the server answered
     outlived   a client renews a session that it has closed
     unwoken    a client waits for a change although its turn has come
+    unproved   a client is told that its lease is gone, and takes it for proved
     yielded    a candidate makes way for one that is not better
 
 Forced releases, observers and transfers add `untold`, `unbroken`, `backwards` and `mistold`: see `breaking`,

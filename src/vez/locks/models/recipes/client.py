@@ -20,7 +20,8 @@ from vez.core.process import Durable, Parameter
 from vez.errors import ProtocolBug
 from vez.locks.models.recipes.positions import WITHDRAWAL, Maker, Outcome, Paused, Positions, Raised, Returned
 from vez.locks.models.recipes.server import SESSIONS_OF_A_CLIENT, Ask, Left, Reborn, Server, Told
-from vez.locks.recipes.base import Call, Elapsed, Lost, Proved, Unknown, Unwatched, Wait
+from vez.locks.recipes.base import Answer, Call, Elapsed, Lost, Proved, Unknown, Unwatched, Wait
+from vez.locks.recipes.etcd.operations import LeaseFor
 from vez.locks.recipes.etcd.session import Session, close_session, keep, open_session
 
 TURN, KEEPER = 0, 1
@@ -72,6 +73,8 @@ class Client(Server):
     """Number of times that the client came back after a crash; replies to requests from before are discarded."""
     first: int = 0
     """During `on_told`: the create revision of the own key, if the server says that it was first; else 0."""
+    refuted: bool = False
+    """During `on_told`: True if the server says that the lease is gone."""
 
     def objection(self, ids: tuple[int, ...]) -> str:
         small = ((name, least) for name, least in self.least if getattr(self, name) < least)
@@ -86,10 +89,10 @@ class Client(Server):
     def on_told(self, message: Told, sender: int, io: Io) -> None:
         lane = self.lanes[message.lane]
         if lane.position and message.number == lane.given_up:
-            self.first = message.first
+            self.first, self.refuted = message.first, message.reply == Answer(LeaseFor(0))
             io.cancel_timer(_unanswered(message.lane))
             self._go_on(message.lane, POSITIONS.send(lane.position, message.reply), io)
-            self.first = 0
+            self.first, self.refuted = 0, False
 
     def on_timer_unanswered_turn(self, io: Io) -> None:
         self._give_up(TURN, io)
@@ -141,6 +144,10 @@ class Client(Server):
         """The reply to a step, if there is one at once."""
         match paused.step:
             case Proved():
+                if self.refuted:
+                    raise ProtocolBug(
+                        f"unproved: process {io.me} is told that its lease is gone, and takes it for proved"
+                    )
                 self._prove(io)
                 return None
             case Lost(_, _, token):
