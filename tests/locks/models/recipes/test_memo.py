@@ -133,4 +133,66 @@ def test_a_lost_reply_taken_for_a_success_is_caught() -> None:
         explore(naive, 1)
 
 
-from vez.locks.recipes.etcd.operations import Compare, Delete, Entry, Put, Txn
+# A removal, by `vez prune`, and a later holder that writes
+
+
+class Pruned(World):
+    """A memo that was written with token 5 is removed with token 7, while a later holder writes with token 9."""
+
+    def __init__(self, write: Write, choices: tuple[Choice, ...]) -> None:
+        self.written = False
+        self.store = Store(exact=True)
+        self.finish(write("lock", "x", 5, "of the past"))
+        self.late, self.ended, self.waiting = list[Any](), dict[int, int | None](), dict[int, Call]()
+        self.writers = [write("lock", "x", 7, None), write("lock", "x", 9, "of the present")]
+        for number in range(len(self.writers)):
+            self.send(number, None)
+        for choice in choices:
+            self.take(choice)
+        if not self.waiting and not self.late:
+            assert self.newest() == 9
+
+    def finish(self, writer: Recipe[int | None]) -> None:
+        """Run a recipe alone."""
+        reply: Any = None
+        with suppress(StopIteration):
+            while isinstance(step := writer.send(reply), Call):
+                self.store, reply = self.store.execute(step.request)
+
+    def execute(self, request: Any) -> Answer:
+        self.store, answer = self.store.execute(request)
+        assert isinstance(answer, Answer)
+        assert not self.written or self.newest() == 9, "a removal has taken what a later holder wrote"
+        self.written = self.newest() == 9
+        return answer
+
+    def judge(self, writer: int, newer: int | None) -> None:
+        if writer == 1:
+            assert self.newest() == 9
+        else:
+            assert newer in (None, 9)
+            assert self.newest() in (0, 9)
+
+
+@pytest.mark.parametrize("faults", [0, 1, pytest.param(2, marks=pytest.mark.long)])
+def test_a_removal_takes_nothing_that_a_later_holder_wrote(faults: int) -> None:
+    assert explore(memo.write, faults, Pruned) > 2
+
+
+def test_a_removal_without_a_condition_is_caught() -> None:
+    def naive(kind: str, name: str, token: int, text: str | None) -> Recipe[int | None]:
+        if text is not None:
+            return (yield from memo.write(kind, name, token, text))
+        before = yield from memo.read(kind, name)
+        if before is not None and before.token > token:
+            return before.token
+        yield Call(Txn((), (Delete(KEY),)))
+        return None
+
+    with pytest.raises(AssertionError, match="a removal has taken"):
+        explore(naive, 0, Pruned)
+
+
+@pytest.mark.parametrize("value", ["", "text", "\ud800", '{"token":"x"}'], ids=ascii)
+def test_what_vez_has_not_written_has_the_lowest_token(value: str) -> None:
+    assert memo._memo(Entry(KEY, value, 1, 1)) == Memo(0, value)
