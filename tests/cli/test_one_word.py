@@ -10,12 +10,15 @@ import inspect
 from collections.abc import Iterator
 
 import click
+import pytest
 
 import vez
+from vez.cli.app import app, run
 from vez.cli.break_lock import break_lock
 from vez.cli.doctor import doctor
 from vez.cli.elect import elect
 from vez.cli.observe import observe
+from vez.cli.parameters import other_words
 from vez.cli.parameters.clicked import made
 from vez.cli.prune import prune
 from vez.cli.run import RUN
@@ -171,3 +174,34 @@ def test_reasons_are_sentences() -> None:
     given = [match for match in PYTHON.values() if isinstance(match, str)]
     for reason in (*given, *SHELL.values(), *OTHER_WORDS.values()):
         assert len(reason.split()) >= 3
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("lock nightly", "did you mean `vez run`?"),
+        ("inspect nightly", "did you mean `vez status`?"),
+        ("unlock nightly", "did you mean `vez break`?"),
+        ("run --nonblock x -- true", "Did you mean '--no-wait'?"),
+        ("run --limit 3 x -- true", "Did you mean '--semaphore'?"),
+        ("run --ttl 3 x -- true", "Did you mean '--lease'?"),
+        ("run --period 1d x -- true", "Did you mean '--every'?"),
+        ("elect e --priority 3", "Did you mean '--weight'?"),
+        ("status --endpoint localhost", "Did you mean '--url'?"),
+        ("status --ttl 3", "No such option '--ttl'.\n"),
+    ],
+)
+def test_the_first_try_ends_at_the_word_of_the_command(
+    line: str, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(line.split()) == 64
+    assert words in capsys.readouterr().err
+
+
+def test_every_other_word_leads_to_one_that_exists() -> None:
+    options = {name for names in shell().values() for name in names}
+    known = set(app.list_commands(click.Context(app)))
+    assert set(other_words._COMMANDS.values()) <= known
+    assert not known & set(other_words._COMMANDS)
+    assert set(other_words._OPTIONS.values()) <= options
+    assert not options & set(other_words._OPTIONS)

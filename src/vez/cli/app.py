@@ -15,7 +15,7 @@ import click
 from vez import __version__
 from vez.cli.printing.progress import Line
 from vez.cli.program import EXIT_INTERRUPTED, Outcome, OutputClosed, Terminated, closing_pipes, main, run
-from vez.errors import UnknownName, is_near
+from vez.errors import Misuse, UnknownName, is_near
 
 __all__ = ["COMMANDS", "EXIT_INTERRUPTED", "Outcome", "OutputClosed", "Terminated", "app", "main", "run", "settle"]
 
@@ -117,6 +117,10 @@ class App(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and not args[0].startswith("-") and args[0] not in self.list_commands(ctx):
+            from vez.cli.parameters import other_words
+
+            if hint := other_words.command(args[0]):
+                raise Misuse(f"unknown command {args[0]!r}", hint=hint)
             raise UnknownName("command", args[0], self.list_commands(ctx))
         return super().resolve_command(ctx, args)
 
@@ -145,7 +149,14 @@ def said_by_click(error: Exception) -> tuple[str, str, int] | None:
         return "interrupted", "", EXIT_INTERRUPTED
     if isinstance(error, click.NoSuchOption):
         near = [name for name in error.possibilities or () if is_near(error.option_name, name)]
-        error = click.NoSuchOption(error.option_name, error.message, near, error.ctx)
+        message = error.message
+        if error.ctx is not None:
+            from vez.cli.parameters import other_words
+
+            known = [name for one in error.ctx.command.params for name in one.opts]
+            if found := other_words.option(error.option_name, known):
+                message, near = f"{message} Did you mean {found!r}?", []  # click shows only similar words
+        error = click.NoSuchOption(error.option_name, message, near, error.ctx)
     if isinstance(error, click.ClickException):
         context = error.ctx if isinstance(error, click.UsageError) else None
         return error.format_message(), f"try `{context.command_path if context else 'vez'} --help`", 64
