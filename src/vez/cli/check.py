@@ -162,7 +162,7 @@ MAX_MEMORY_MB = 4096
     metavar="MIB",
     default=MAX_MEMORY_MB,
     show_default=True,
-    help="Stop at this much memory.",
+    help="Stop before the process uses more memory than this.",
 )
 @click.option(
     "--diagram", type=click.Choice(sorted(set(SUFFIXES.values()))), help="Draw the shortest run that breaks a property."

@@ -38,7 +38,7 @@ from vez.worlds.sim.scenario import Network, Scenario, beside, dumps
 def check_algorithm(options: dict[str, Any]) -> int:
     """Search and report. Returns the exit code."""
     refuse_two_outputs(options, diagram_format(options["diagram"], options["output"]))  # before the search
-    limits = Limits(options["max_states"], options["max_memory"])
+    limits = Limits(options["max_states"], options["max_memory"], whole_process=True)
     note = Note()
     with Line("preparing the search"):
         configuration = _configuration(options)
@@ -206,6 +206,12 @@ def _print(
     for text in found.bugs:
         out.print(f"[bold red]bug:[/] {escape(text)}")
     print_verdicts(out, found.verdicts)
+    if found.undecided and found.stop is not None and found.stopped != INTERRUPTED:
+        next_step = in_words(
+            "next: fewer processes, requests or faults, --reduce, --symmetry, or a larger --max-states or --max-memory",
+            "a seguir: menos processos, pedidos ou falhas, --reduce, --symmetry, ou --max-states ou --max-memory maior",
+        )
+        out.print(f"[dim]{next_step}[/]")
     if found.on_request:
         asked = " ".join(f"--property {name}" for name in found.on_request)
         before = in_words("promised, but judged only on request", "prometida, mas julgada só a pedido")

@@ -15,6 +15,10 @@ CHECKS: dict[str, tuple[str, str]] = {
         "no run ends this way in all {count:state}; stopped {stopped} before endless runs were examined",
         "nenhuma execução termina assim em {count:state}; parada ({stopped}) antes de examinar as que não terminam",
     ),
+    "time_not_examined": (
+        "no violation in all {count:state}; stopped {stopped} before it was examined whether time may stop",
+        "nenhuma violação em {count:state}; parada ({stopped}) antes de examinar se o tempo pode parar",
+    ),
     "time_may_stop": ("no violation in {count:state}, but {why}", "nenhuma violação em {count:state}, mas {why}"),
     "messages_go_round": (
         "messages may go round for ever while a clock runs, and they take no time here: give them some with "
@@ -36,7 +40,10 @@ CHECKS: dict[str, tuple[str, str]] = {
         "past the limit of {limit:state} (--max-states)",
         "além do limite de {limit:state} (--max-states)",
     ),
-    "stopped_at_memory": ("at {mib:,} MiB (--max-memory)", "com {mib:,} MiB (--max-memory)"),
+    "stopped_at_memory": (
+        "at the limit of {mib:,} MiB (--max-memory)",
+        "no limite de {mib:,} MiB (--max-memory)",
+    ),
     "stopped_by_time": ("after {seconds:.0f} s", "após {seconds:.0f} s"),
     "stopped_at_first": ("at the first violation (--first)", "na primeira violação (--first)"),
     "stopped_by_user": ("by Ctrl-C", "por Ctrl-C"),

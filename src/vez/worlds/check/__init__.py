@@ -12,7 +12,7 @@ threads    the interleavings of programs of threads
 
 from vez.worlds.check.checker import Counterexample, Report, check
 from vez.worlds.check.model.configuration import Budget, Configuration
-from vez.worlds.check.search.breadth_first import Limits
+from vez.worlds.check.search.limits import Limits
 from vez.worlds.check.search.progress import Progress
 
 __all__ = ["Budget", "Configuration", "Counterexample", "Limits", "Progress", "Report", "check"]

@@ -24,7 +24,8 @@ from vez.worlds.check.model.semantics import Model
 from vez.worlds.check.model.starters import starters
 from vez.worlds.check.model.state import State, Step
 from vez.worlds.check.search import BY_USER
-from vez.worlds.check.search.breadth_first import RAISED, Limits, Search
+from vez.worlds.check.search.breadth_first import Search
+from vez.worlds.check.search.limits import RAISED, Limits
 from vez.worlds.check.search.progress import Progress
 from vez.worlds.sim.scenario import Expect, Scenario
 
@@ -169,13 +170,9 @@ def check(
     if search.stopped == RAISED and Property.NO_EXCEPTIONS not in names:
         names = (Property.NO_EXCEPTIONS, *names)
     liveness = Liveness(search)
-    verdicts, examples, stopped = [], {}, search.stopped
+    verdicts, examples = [], {}
     for name in names:
-        try:
-            verdict, example = _judged(search, liveness, name, pictures, no_return)
-        except KeyboardInterrupt:  # in the search for loops, which may take longer; the states are kept
-            stopped, no_return, liveness.given_up = BY_USER, False, True
-            verdict, example = _judged(search, liveness, name, pictures, no_return)
+        verdict, example = _judged_as_far_as_possible(search, liveness, name, pictures, no_return)
         verdicts.append(verdict)
         if example is not None:
             examples[str(name)] = example
@@ -192,7 +189,7 @@ def check(
         ends=len(search.end_states()),
         seconds=search.seconds,
         bytes_per_state=store.bytes_used() / max(1, store.count),
-        stop=stopped,
+        stop=liveness.given_up or search.stopped,
         verdicts=promised,
         counterexamples=examples,
         bugs=tuple(bugs),
@@ -220,6 +217,19 @@ def _fairness(search: Search) -> tuple[Sentence, ...]:
 
 def _bugs_at_the_start(model: Model) -> set[str]:
     return {outcome.bug for _, outcomes in model.starts() for outcome in outcomes if outcome.bug}
+
+
+def _judged_as_far_as_possible(
+    search: Search, liveness: Liveness, name: Property, pictures: bool, no_return: bool
+) -> tuple[Verdict, Counterexample | None]:
+    """As `_judged`. The search for loops ends if it is interrupted or needs too much memory; the states are kept."""
+    try:
+        return _judged(search, liveness, name, pictures, no_return and liveness.given_up is None)
+    except KeyboardInterrupt:
+        liveness.give_up(BY_USER)
+    except MemoryError:
+        liveness.give_up(search.room.full())
+    return _judged(search, liveness, name, pictures, False)
 
 
 def _judged(
@@ -257,11 +267,13 @@ def _unbroken(search: Search, liveness: Liveness, name: Property) -> Verdict:
     count = search.packed.store.count
     if name in LIVENESS and search.model.machine.cut:
         return not_judged(name, said("beyond_the_bound"))
+    if liveness.given_up is not None and name in LIVENESS:
+        return undecided(name, said("only_ends_examined", count=count, stopped=liveness.given_up))
+    if liveness.given_up is not None and liveness.may_stand_still:
+        return undecided(name, said("time_not_examined", count=count, stopped=liveness.given_up))
     if name in LIVENESS and search.complete and search.partial and liveness.may_be_endless:
         return not_judged(name, said("needs_whole_graph"))
-    if name in LIVENESS and liveness.given_up:
-        return undecided(name, said("only_ends_examined", count=count, stopped=BY_USER))
-    if search.complete and not liveness.given_up and liveness.stands_still:
+    if search.complete and liveness.given_up is None and liveness.stands_still:
         return undecided(name, said("time_may_stop", count=count, why=liveness.stands_still[0]))
     if search.complete:
         return _holds(search, liveness, name)
@@ -310,7 +322,7 @@ def _broken(name: Property, example: Counterexample | None) -> Verdict:
 def _counterexample(
     search: Search, liveness: Liveness, name: Property, failure: Failure, no_return: bool
 ) -> Counterexample:
-    numbers = _way_to(search, failure.state)
+    numbers = search.packed.store.way_to(failure.state)
     point = None
     if no_return and search.complete and not search.partial and not search.model.machine.cut:
         hopeless = liveness.hopeless(name)
@@ -330,7 +342,7 @@ def _way_to_exception(search: Search) -> Path:
 
 def _way_and_step(search: Search, state: int, wanted: Callable[[Step], bool]) -> Path:
     """A shortest run to a state, and a wanted step from there."""
-    start, steps = _walked(search, [search.packed.unpack(number) for number in _way_to(search, state)])
+    start, steps = _walked(search, [search.packed.unpack(number) for number in search.packed.store.way_to(state)])
     last = steps[-1].state if steps else start
     return Path(start, (*steps, next(step for step in search.model.steps(last) if wanted(step))))
 
@@ -384,11 +396,3 @@ def _laps(model: Model, path: Path) -> int:
     loop = path.steps[path.loop :] if path.loop is not None else ()
     entries = any(seen[0] == "enter" for step in loop for seen in step.transition.visible)
     return 2 * model.n + 3 if entries else 2
-
-
-def _way_to(search: Search, state: int) -> list[int]:
-    """A shortest path from an initial state to this one."""
-    way, parents = [state], search.packed.store.parents
-    while int(parents[way[-1]]) != way[-1]:
-        way.append(int(parents[way[-1]]))
-    return way[::-1]

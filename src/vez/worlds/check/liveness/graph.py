@@ -12,19 +12,29 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from vez.worlds.check.arrays import Mask, Numbers, compact, np
+from vez.worlds.check.arrays import PLAIN, Mask, Numbers, compact, np
 from vez.worlds.check.search.breadth_first import Search
+from vez.worlds.check.search.memory import Room
 from vez.worlds.check.search.overlap import Overlap
 from vez.worlds.check.search.packed import BATCH
 from vez.worlds.check.search.successors import Candidates
+
+STEP, STATE = (150, 200) if PLAIN else (44, 32)
+"""Bytes that one question about a graph needs at most, for each step and each state; measured."""
 
 
 class Graph:
     """The steps as arrays: source state, target state and class of fairness (-1 if the step need not happen)."""
 
-    def __init__(self, source: Any, target: Any, fair: Any, size: int) -> None:
+    def __init__(self, source: Any, target: Any, fair: Any, size: int, room: Room | None = None) -> None:
         self.source, self.target, self.fair = source, target, fair
         self.size = size
+        self.room = room
+
+    def need(self, part: float = 1.0) -> None:
+        """Raise `NoRoom` if the memory does not suffice for a question about this graph."""
+        if self.room is not None:
+            self.room.need(part * (STEP * len(self.source) + STATE * self.size))
 
     @classmethod
     def of(cls, search: Search) -> Graph:
@@ -32,15 +42,21 @@ class Graph:
         store, overlap = search.packed.store, Overlap(search.workers)
         parts: list[tuple[Numbers, Numbers, Numbers]] = []
         count, store.settle = store.count, overlap.settle
+        search.room.need(search.transitions * STEP * 0.6)
+        storing = 0
 
         def find(candidates: Candidates, sources: Numbers) -> None:
-            parts.append((sources, store.insert(candidates.words, sources), candidates.fair))
+            numbers = store.insert(candidates.words, sources)
+            parts.append((sources.astype(np.int32), numbers.astype(np.int32), candidates.fair.astype(np.int32)))
 
         search.packed.with_postponed = True
         try:
             for low in range(0, count, BATCH):
+                search.make_room(min(BATCH, count - low), storing)
                 candidates, _ = search.candidates(low, min(count, low + BATCH))
                 overlap.settle()
+                storing = store.growth(len(candidates.rows))
+                search.room.need(storing)
                 overlap.start(partial(find, candidates, candidates.rows + low), beside=low + BATCH < count)
             overlap.settle()
         finally:
@@ -48,15 +64,17 @@ class Graph:
             search.packed.with_postponed = False
         if store.count != count:
             raise RuntimeError("the second pass found states that the first did not")
-        source, target, fair = (np.concatenate([part[place] for part in parts]).astype(np.int32) for place in range(3))
-        return cls(source, target, fair, count)
+        search.room.need(sum(len(part[0]) for part in parts) * STEP * 0.3)
+        source, target, fair = (np.concatenate([part[place] for part in parts]) for place in range(3))
+        return cls(source, target, fair, count, search.room)
 
     def restricted(self, states: Mask, steps: Mask | None = None) -> Graph:
         """The steps whose both ends are among the given states."""
+        self.need(0.4)
         keep = states[self.source] & states[self.target]
         if steps is not None:
             keep &= steps
-        return Graph(self.source[keep], self.target[keep], self.fair[keep], self.size)
+        return Graph(self.source[keep], self.target[keep], self.fair[keep], self.size, self.room)
 
     def core(self) -> Graph:
         """The graph without states that no step enters or no step leaves. It keeps all cycles."""
@@ -72,6 +90,7 @@ class Graph:
 
     def components(self) -> list[list[int]]:
         """The strongly connected components that contain a cycle (Tarjan, SIAM J. Computing 1(2), 1972)."""
+        self.need()
         used: Mask = np.zeros(self.size, dtype=bool)
         used[self.source] = used[self.target] = True
         states = np.flatnonzero(used).astype(self.source.dtype)  # np.union1d would import numpy.ma first
@@ -79,9 +98,9 @@ class Graph:
         source = np.searchsorted(states, self.source[order])
         target = compact("i", np.searchsorted(states, self.target[order]))
         first = compact("q", np.searchsorted(source, np.arange(len(states) + 1)))
-        found = [states[members].tolist() for members in _tarjan(first, target)]
-        own = set(self.source[self.source == self.target].tolist())
-        return [component for component in found if len(component) > 1 or component[0] in own]
+        own = set(np.searchsorted(states, self.source[self.source == self.target]).tolist())
+        found = (members for members in _tarjan(first, target) if len(members) > 1 or members[0] in own)
+        return [states[members].tolist() for members in found]
 
 
 def _tarjan(first: Sequence[int], target: Sequence[int]) -> Iterator[list[int]]:
@@ -129,6 +148,7 @@ class Fairness:
         If time is modelled, `advance` is the class of the steps in which time passes, and `running` marks the states in
         which a clock runs.
         """
+        graph.need()
         self.graph = graph
         self._advance, self._running = advance, running
         self.classes = int(graph.fair.max()) + 1 if len(graph.fair) else 0
@@ -158,6 +178,7 @@ class Fairness:
         components = core.components()
         if not components:
             return []
+        self.graph.need()
         belongs = np.full(self.graph.size, -1, dtype=np.int64)
         for number, states in enumerate(components):
             belongs[states] = number
@@ -179,6 +200,7 @@ class Fairness:
 
     def lasso(self, inside: Graph, component: list[int], through: int) -> list[int]:
         """A fair cycle in a component that begins and ends in `through`."""
+        inside.need()
         members = np.array(component)
         core = inside.restricted(_mask(members, inside.size))
         follow = _Follow(core)
@@ -235,6 +257,7 @@ def _takes(walk: list[int], source: Any, target: Any, size: int) -> bool:
 
 def reaching(graph: Graph, goal: Mask) -> Mask:
     """The states from which some state of the goal can be reached."""
+    graph.need(0.4)
     good = goal.copy()
     while True:
         before = int(good.sum())

@@ -14,7 +14,7 @@ from vez.core.assumptions import Property
 from vez.judge.words import Sentence, said
 from vez.worlds.check.arrays import Mask, np
 from vez.worlds.check.liveness.elections import has_live_leader, starts_election, unasked_states
-from vez.worlds.check.liveness.graph import Fairness, Graph, reaching
+from vez.worlds.check.liveness.graph import STEP, Fairness, Graph, reaching
 from vez.worlds.check.model.local import WAITING, Local
 from vez.worlds.check.model.starters import may_go_unasked
 from vez.worlds.check.search.breadth_first import Search
@@ -44,12 +44,16 @@ class Liveness:
         self.search = search
         self.model = search.model
         self.packed = search.packed
-        self.given_up = False
-        """True if the search for endless runs was interrupted."""
+        self.given_up: Sentence | None = None
+        """The reason, if the search for endless runs was ended before its end."""
         self._graph: Graph | None = None
         self._fairness: Fairness | None = None
         self._everything: list[list[int]] | None = None
         self._stands_still: tuple[Sentence, ...] | None = None
+
+    def give_up(self, why: Sentence) -> None:
+        """Look for endless runs no longer, and free the memory that this took."""
+        self.given_up, self._graph, self._fairness, self._everything = why, None, None, None
 
     @property
     def graph(self) -> Graph:
@@ -77,8 +81,14 @@ class Liveness:
 
     def _followed(self) -> Graph:
         """The graph of a reduced search."""
+        self.search.room.need(self.search.transitions * STEP)
         source, target, fair = (np.concatenate([part[place] for part in self.search.followed]) for place in range(3))
-        return Graph(source, target, fair, self.packed.store.count)
+        return Graph(source, target, fair, self.packed.store.count, self.search.room)
+
+    @property
+    def may_stand_still(self) -> bool:
+        """True if it is not known whether time may stop."""
+        return self._stands_still is None and self.search.cyclic and self.model.configuration.timed
 
     @property
     def stands_still(self) -> tuple[Sentence, ...]:

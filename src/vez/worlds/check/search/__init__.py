@@ -1,6 +1,7 @@
 """The exploration of states: packed breadth-first search, tables and the set of visited states.
 
-breadth_first       the search: layers, limits, safety properties
+breadth_first       the search: layers, safety properties
+limits, progress    when it stops early, and how far it has come
 packed, successors  expands a batch of states into the words of their successors
 layout, tables      the columns of a state; the model's functions as arrays
 columns             the packing of states into words

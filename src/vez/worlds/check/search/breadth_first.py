@@ -22,7 +22,8 @@ from vez.worlds.check.reduce.commute import Commuting
 from vez.worlds.check.reduce.symmetry import Symmetry
 from vez.worlds.check.search import BY_USER
 from vez.worlds.check.search.layout import HAS_LED, IS_INSIDE
-from vez.worlds.check.search.memory import rare_collections, resident_bytes
+from vez.worlds.check.search.limits import RAISED, Limits
+from vez.worlds.check.search.memory import Room, rare_collections
 from vez.worlds.check.search.overlap import Frontier, Overlap
 from vez.worlds.check.search.packed import BATCH, Packed
 from vez.worlds.check.search.progress import Progress
@@ -32,19 +33,11 @@ SMALLEST = 1 << 10
 ENOUGH = 1 << 14
 """The number of known states with which the search continues before the latest states are stored."""
 
-RAISED = said("stopped_by_exception")
 PROGRESS_S = 0.25
+FAN = 4.0
+"""Successors of a state that the estimate of the first batch assumes."""
 PROBE = 2000
 """The number of states from which a reduced search learns which channels are used."""
-
-
-class Limits:
-    """Limits at which a search stops early."""
-
-    def __init__(self, states: int = 100_000_000, memory_mb: float = 4096, seconds: float = 0.0) -> None:
-        self.states = min(states, (1 << 31) - (1 << 24))  # the table of states holds 31-bit numbers
-        self.memory_bytes = memory_mb * (1 << 20)
-        self.seconds = seconds
 
 
 class Search:
@@ -80,7 +73,8 @@ class Search:
         """The steps of a reduced search: source, target and class. They cannot be computed again, so they are kept."""
         self._ample: Ample | None = None
         self.stopped: Sentence | None = None  # the reason, if the search stopped early
-        self._resident_before = resident_bytes()
+        self.room = Room(self.limits.memory_bytes, whole_process=self.limits.whole_process)
+        self._fan = FAN  # successors of a state, in the batch that had most
         self.cyclic = False
         """True if a step led to its own or an earlier layer. Without such a step there are no cycles."""
         self.broken: dict[Property, int] = {}  # broken property → the first state that breaks it
@@ -146,6 +140,8 @@ class Search:
                 self._explore(overlap)
         except KeyboardInterrupt:
             self.stopped = BY_USER
+        except MemoryError:
+            self.stopped = self.room.full()
         finally:
             overlap.close()
         self.model.machine.purity.finish()
@@ -154,7 +150,7 @@ class Search:
 
     def _explore(self, overlap: Overlap) -> None:
         """Expand a batch while the states of the previous batch are stored, if enough states are known without them."""
-        frontier = Frontier(self.packed.store.count, self.ends_of_layers)
+        frontier, storing = Frontier(self.packed.store.count, self.ends_of_layers), 0
         while True:
             if not self._enough(frontier) and self._settle(overlap, frontier):
                 return
@@ -162,7 +158,9 @@ class Search:
             low, high = frontier.low, frontier.end_of_batch(max(SMALLEST, min(BATCH, room)))
             if low == high:
                 return
+            self.make_room(high - low, storing * frontier.pending)
             expanded = self.packed.retry(partial(self._expand, low, high))
+            self._fan = max(self._fan, len(expanded[0].rows) / (high - low))
             stop = self._settle(overlap, frontier)
             self._find_erring(low, high)
             self._find_raising(low, high)
@@ -171,9 +169,15 @@ class Search:
             self.depth = frontier.depth
             if self.raising is not None:
                 return
+            storing = self.packed.store.growth(len(expanded[0].rows))
+            self.room.need(storing)
             job = partial(self._take_in, expanded, low, high, frontier.layer)
             frontier.advance(high)
             overlap.start(job, beside=self._enough(frontier))
+
+    def make_room(self, states: int, more: float = 0) -> None:
+        """Raise `NoRoom` if the memory does not suffice to expand so many states, and for what else is needed now."""
+        self.room.need(more + states * self.packed.bytes_for_each(self._fan))
 
     def _enough(self, frontier: Frontier) -> bool:
         """True if the search can continue before the latest states are stored."""
@@ -361,14 +365,14 @@ class Search:
     def memory(self) -> int:
         """The bytes used so far: the table of states, or all memory since the search began, if that is more. The
         contents of channels can be the larger part if messages pile up."""
-        return max(self.packed.store.bytes_used(), resident_bytes() - self._resident_before)
+        return max(self.packed.store.bytes_used(), self.room.used())
 
     def _check_limits(self, queue: int) -> None:
         store, now = self.packed.store, time.monotonic()
         if store.count >= self.limits.states and queue:
             self.stopped = said("stopped_at_states", limit=self.limits.states)
-        elif (used := self.memory()) > self.limits.memory_bytes and queue:
-            self.stopped = said("stopped_at_memory", mib=used >> 20)
+        elif self.memory() > self.limits.memory_bytes and queue:
+            self.stopped = self.room.full()
         elif self.limits.seconds and now - self.started > self.limits.seconds and queue:
             self.stopped = said("stopped_by_time", seconds=now - self.started)
         elif self.first and self.broken and queue:

@@ -83,8 +83,19 @@ class Columns:
         """The words of a range of states."""
         return [word[low:high] for word in self.words]
 
+    def way_to(self, state: int) -> list[int]:
+        """A shortest path from an initial state to this one."""
+        way = [state]
+        while int(self.parents[way[-1]]) != way[-1]:
+            way.append(int(self.parents[way[-1]]))
+        return way[::-1]
+
     def insert(self, candidates: Words, parents: Numbers) -> Numbers:
         """Add the new candidates. Returns the state number of every candidate."""
+        raise NotImplementedError
+
+    def growth(self, more: int) -> int:
+        """The most bytes that inserting so many candidates may allocate."""
         raise NotImplementedError
 
     def bytes_used(self) -> int:

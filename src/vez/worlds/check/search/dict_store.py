@@ -48,6 +48,13 @@ class DictStore(Columns):
         shift, mask = column.shift, column.mask
         return np.array([(word >> shift) & mask for word in words[0]], dtype=np.int64)
 
+    def growth(self, more: int) -> int:
+        slots = 8
+        while 2 * slots < 3 * self.count:
+            slots *= 2
+        table = 80 * slots if 3 * (self.count + more) > 2 * slots else 0  # the new one has twice the slots
+        return table + more * (sys.getsizeof(1 << sum(self._used)) + PER_STATE)
+
     def bytes_used(self) -> int:
         """Memory of the stored states, about."""
         word = sys.getsizeof(1 << sum(self._used))

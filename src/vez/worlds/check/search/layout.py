@@ -59,6 +59,12 @@ class Layout:
         self.raised: list[tuple[int, int]] = []
         """Places and local states in which the handler of a possible event raises an exception."""
 
+    def bytes_for_each(self, successors: float) -> float:
+        """Bytes that a batch needs for each of its states, until its successors are stored."""
+        columns, words = len(self.store.columns), len(self.store.words)
+        bits = sum(column.bits for column in self.store.columns)
+        return columns * 40 + successors * (bits / 8 + 160) if PLAIN else columns * 10 + successors * (16 * words + 64)
+
     # Conversion from and to the model's states.
 
     def pack(self, state: State) -> list[int]:

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
 
+from vez.judge.words import Sentence, said
+
 COLLECT_AFTER = 1 << 16
 """The number of new objects between two garbage collections during a search. A search makes many small objects, keeps
 nearly all of them and makes no cycles: at Python's default of 700, collections took a fifth of the time of `lamport`
@@ -32,6 +34,31 @@ def rare_collections() -> Iterator[None]:
             before = _before.pop()
             if not _before:
                 gc.set_threshold(*before)
+
+
+class NoRoom(MemoryError):
+    """What is needed next does not fit into the allowed memory."""
+
+
+class Room:
+    """The memory that a search may use: of the whole process, or in addition to what the process used before."""
+
+    def __init__(self, most: float, *, whole_process: bool = False) -> None:
+        self.most = most
+        self._before = 0 if whole_process else resident_bytes()
+
+    def used(self) -> int:
+        """The bytes that count."""
+        return max(0, resident_bytes() - self._before)
+
+    def need(self, more: float) -> None:
+        """Raise `NoRoom` if this many bytes more do not fit."""
+        if self.used() + more > self.most:
+            raise NoRoom
+
+    def full(self) -> Sentence:
+        """The reason of a search that stopped because of its memory."""
+        return said("stopped_at_memory", mib=int(self.most) >> 20)
 
 
 def resident_bytes() -> int:

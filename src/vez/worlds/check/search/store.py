@@ -13,6 +13,8 @@ from vez.worlds.check.search.columns import Columns
 
 _ODD = np.array([0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93], dtype=np.uint64)
 _FIRST_CAPACITY = 1 << 14
+INSERTING = 80
+"""Bytes for each candidate while its place is looked for: hash, slot, occupant and number."""
 
 
 class Store(Columns):
@@ -55,6 +57,12 @@ class Store(Columns):
             differ |= word.take(numbers) != candidate
         return np.flatnonzero(differ)
 
+    def growth(self, more: int) -> int:
+        need, width = self.count + more, len(self.words)
+        arrays = self._capacity(need) * (8 * width + 4) if need > len(self.parents) else 0
+        table = 16 * need if 2 * need > len(self._table) else 0
+        return arrays + table + more * (8 * width + INSERTING)
+
     def bytes_used(self) -> int:
         return int(self.parents.nbytes + self._table.nbytes + sum(word.nbytes for word in self.words))
 
@@ -78,7 +86,7 @@ class Store(Columns):
     def _reserve(self, more: int) -> None:
         need = self.count + more
         if need > len(self.parents):
-            capacity = max(need, len(self.parents) + (len(self.parents) >> 1))
+            capacity = self._capacity(need)
             self.words = [_grown(word, capacity, self.count) for word in self.words]
             self.parents = _grown(self.parents, capacity, self.count)
         if 2 * need > len(self._table):
@@ -87,6 +95,9 @@ class Store(Columns):
                 size *= 2
             self._table = np.full(size, -1, dtype=np.int32)
             self._rehash()
+
+    def _capacity(self, need: int) -> int:
+        return max(need, len(self.parents) + (len(self.parents) >> 1))
 
     def _rehash(self) -> None:
         """Fill the table again. All states differ, so only free slots matter."""

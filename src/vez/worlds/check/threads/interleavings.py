@@ -17,9 +17,9 @@ from vez.errors import VezError
 from vez.threads.operations import Map, Output
 from vez.threads.program import Program
 from vez.worlds.check.arrays import np
-from vez.worlds.check.liveness.graph import Fairness, Graph
+from vez.worlds.check.liveness.graph import STEP, Fairness, Graph
 from vez.worlds.check.search import INTERRUPTED
-from vez.worlds.check.search.memory import resident_bytes
+from vez.worlds.check.search.memory import Room
 from vez.worlds.check.threads.effects import is_variable
 from vez.worlds.check.threads.machine import Moment, Threads, Turn
 from vez.worlds.sim.blame import blame_function
@@ -77,7 +77,8 @@ class _Exploration:
         self.wait_for: dict[str, tuple[str, str]] = {}
         self.loop: int | None = None
         self.stopped = ""
-        self.max_states, self.max_memory_mb, self.watch = max_states, max_memory_mb, watch
+        self.max_states, self.watch = max_states, watch
+        self.room = Room(max_memory_mb * (1 << 20), whole_process=True)
         self.started = time.monotonic()
         self.ended = False  # True if an interleaving reaches its end
 
@@ -93,7 +94,10 @@ class _Exploration:
         except KeyboardInterrupt:
             self.stopped = INTERRUPTED
         if not self.stopped and not {"claim", "deadlock_freedom"} & self.broken.keys():
-            self._judge_cycles()
+            try:
+                self._judge_cycles()
+            except MemoryError:
+                self.stopped = str(self.room.full())
         return Found(
             len(self.order), len(self.steps), max(self.depths), self.broken, self.wait_for, self.loop, self.stopped,
             self.ended,
@@ -121,11 +125,11 @@ class _Exploration:
 
     def _look(self, at: int) -> None:
         """Stop at a limit, or report progress."""
-        states, left, memory = len(self.order), len(self.order) - at, resident_bytes() / (1 << 20)
+        states, left = len(self.order), len(self.order) - at
         if states >= self.max_states and left:
             self.stopped = f"past the limit of {self.max_states:,} states (--max-states)"
-        elif memory > self.max_memory_mb and left:
-            self.stopped = f"at {memory:,.0f} MiB (--max-memory)"
+        elif self.room.used() > self.room.most and left:
+            self.stopped = str(self.room.full())
         elif self.watch is not None:
             rate = len(self.steps) / max(1e-9, time.monotonic() - self.started)
             self.watch(f"{states:,} states, {rate:,.0f} transitions/s, depth {self.depths[-1]}, queue {left:,}")
@@ -146,8 +150,9 @@ class _Exploration:
 
     def _judge_cycles(self) -> None:
         """Find a fair run that never ends: every thread that can move does so again and again."""
+        self.room.need(len(self.steps) * STEP)
         source, target, thread = (np.array([step[place] for step in self.steps], dtype=np.int64) for place in range(3))
-        graph = Graph(source, target, thread, len(self.order))
+        graph = Graph(source, target, thread, len(self.order), self.room)
         fairness = Fairness(graph)
         components = fairness.fair_components(graph)
         if components:
