@@ -176,7 +176,7 @@ def test_a_candidate_makes_way_in_steps_that_etcd_takes() -> None:
 
 
 def entry(create: int, shown: Shown | None) -> Entry:
-    return Entry(f"x/{create}", "" if shown is None else encode(shown), create, create, 0)
+    return Entry(f"x/{create}", "" if shown is None else encode(shown), create, 100 - create, 0)
 
 
 def members(*found: Shown | None) -> tuple[Member, ...]:
