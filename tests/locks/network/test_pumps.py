@@ -214,6 +214,22 @@ def test_a_lost_reply_is_asked_again(run: Run) -> None:
     assert transport.asked == ["ask"] * 3
 
 
+def test_patience_begins_anew_after_every_reply(run: Run) -> None:
+    """A server that fails for a moment now and then is not a silent server, however long a request waits."""
+    replies: list[Reply] = [Unknown("lost"), Answer("later"), Unknown("lost again"), Answer("yes")]
+
+    def does(request: Any) -> Reply:
+        run.clock.now += 40
+        return replies.pop(0)
+
+    def waits() -> Recipe[str]:
+        while not isinstance(reply := (yield Call("ask")), Answer) or reply.value != "yes":
+            yield Wait(seconds=0.01)
+        return str(reply.value)
+
+    assert run(waits(), Transport(run.clock, does), patience=60) == "yes"
+
+
 def test_without_patience_a_lost_reply_is_an_error(run: Run) -> None:
     def does(request: Any) -> Reply:
         run.clock.now += 1
@@ -250,6 +266,28 @@ def test_a_server_that_is_gone_for_a_while_is_asked_again(run: Run) -> None:
 
     transport.does, transport.contacted = does, True
     assert run(patient(), transport, patience=60) == "yes"
+
+
+def test_what_was_sent_is_undone_when_the_server_stays_unreachable(run: Run) -> None:
+    def enlisted() -> Recipe[str]:
+        try:
+            while True:
+                yield Call("enlist")
+        except Withdrawn:
+            yield Call("undo")
+            raise
+
+    def does(request: Any) -> Reply:
+        run.clock.now += 40
+        if request == "enlist" and len(transport.asked) > 1:
+            raise Unreachable("it is down")
+        return Answer(None)
+
+    transport = Transport(run.clock, does)
+    with pytest.raises(Unreachable, match="down"):
+        run(enlisted(), transport, patience=60)
+    assert transport.asked[-2:] == ["enlist", "undo"]
+    assert run.clean
 
 
 def three_steps() -> Recipe[str]:
