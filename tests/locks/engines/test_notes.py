@@ -10,6 +10,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -20,7 +21,9 @@ import vez
 import vez.aio
 from vez.cli.app import run
 from vez.errors import CorruptState, EngineUnavailable
+from vez.locks.turns import periods
 from vez.locks.turns.periods import Period, done_in, is_past
+from vez.testing import eventually
 
 Start = Callable[..., "subprocess.Popen[str]"]
 EVERY = ("run", "x", "--every", "366d")
@@ -284,3 +287,21 @@ def test_memory_forgets_as_well() -> None:
         noted(client, "x", day.memo(day.current() - 5))
         assert client.prune() == 1
         assert client.engine.memo("x") is None
+
+
+def test_a_wait_over_midnight_is_for_the_day_before(client: vez.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who arrived on the day that the holder has done meanwhile has nothing left to do, and the new day is not done."""
+    day, ran = [100], list[int]()
+    monkeypatch.setattr(periods, "_current", lambda _: day[0])
+    work = client.lock("x").every("1d")(lambda: ran.append(day[0]))
+    with ThreadPoolExecutor(1) as pool:
+        with client.lock("x") as grant:
+            late = pool.submit(work)
+            eventually(lambda: len(client.inspect("x").queue) == 1, "it waits")
+            client.engine.write_memo("x", Period("1d").memo(100), grant.token)
+            day[0] = 101
+        late.result(60)
+    assert ran == []
+    work()
+    work()
+    assert ran == [101]
