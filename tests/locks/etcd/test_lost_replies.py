@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
@@ -12,8 +13,10 @@ import pytest
 import vez
 from tests.locks.etcd.faulty import Fate, FaultyAsyncTransport, FaultyTransport, at_call, connect, connect_async, keys
 from vez.errors import LockTimeout
+from vez.locks.engines.etcd.address import parse
 from vez.locks.engines.etcd.thread_transport import EtcdTransport
-from vez.locks.recipes.etcd.operations import Txn, Watch
+from vez.locks.recipes import Reply
+from vez.locks.recipes.etcd.operations import KeepAlive, Txn, Watch
 from vez.locks.turns.client import Client
 from vez.testing.actors import PATIENCE, eventually
 from vez.testing.servers import EtcdServer
@@ -180,3 +183,17 @@ def test_a_memo_whatever_call_has_no_reply(url: str, fate: Fate) -> None:
                 other.engine.write_memo("x", "later", 10 + faulty)
                 transport.settle()
                 assert other.engine.memo("x") == "later", "what was delayed comes too late"
+
+
+def test_a_renewal_waits_for_a_third_of_the_lease_only(url: str) -> None:
+    """One that has no reply is repeated before the lease is over."""
+    waits: SimpleQueue[float] = SimpleQueue()
+
+    class Recording(EtcdTransport):
+        def call(self, request: Any, seconds: float) -> Reply:
+            if isinstance(request, KeepAlive):
+                waits.put(seconds)
+            return super().call(request, seconds)
+
+    with connect(url, Recording(parse(url))) as client, client.lock("x", lease=6):
+        assert 0.5 <= waits.get(timeout=PATIENCE) <= 2

@@ -131,19 +131,20 @@ class Run:
 
     def __init__(self, tasks: bool) -> None:
         self.tasks, self.clock, self.clean = tasks, Clock(), False
+        self.guard: Any = None
 
     def __call__(
         self, recipe: Recipe[Any], transport: Transport, proved: Any = None, lost: Any = None, **guard: Any
     ) -> Any:
         if not self.tasks:
-            made = ThreadGuard(**guard)
+            self.guard = made = ThreadGuard(**guard)
             try:
                 return ThreadPump(transport, self.clock).run(recipe, made, proved, lost)
             finally:
                 self.clean = made.clean
 
         async def run() -> Any:
-            made = TaskGuard(**guard)
+            self.guard = made = TaskGuard(**guard)
             try:
                 return await TaskPump(AsyncTransport(transport), self.clock).run(recipe, made, proved, lost)
             finally:
@@ -418,3 +419,17 @@ def test_a_thread_is_woken_and_stopped_by_another() -> None:
     thread.join(10)
     assert not thread.is_alive()
     assert str(results[0]) == "a test"
+
+
+def test_a_wake_up_while_the_watch_is_opened_is_not_lost(run: Run) -> None:
+    class Waking(Transport):
+        def watch(self, watch: str, seconds: float) -> Stream:
+            run.guard.wake()
+            return super().watch(watch, seconds)
+
+    def waits() -> Recipe[object]:
+        return (yield Wait("key", 600))
+
+    begun = run.clock.now
+    assert run(waits(), Waking(run.clock, answers(None))) == Unwatched("woken")
+    assert run.clock.now == begun
