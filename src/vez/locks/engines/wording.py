@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -161,6 +162,13 @@ def ownership_lost(name: str, token: int | None, why: str) -> OwnershipLost:
 def client_closed(url: str) -> EngineUnavailable:
     """The error for a request to a client that was closed."""
     return EngineUnavailable(f"the client of {without_password(url)} is closed", hint="connect again")
+
+
+def warn_unclosed(url: str, engine: object) -> None:
+    """Warn that the program has dropped a client without closing it, as Python does for files."""
+    warnings.warn(
+        f"unclosed client of {without_password(url)}: close it, or use `with`", ResourceWarning, 2, source=engine
+    )
 
 
 def busy_doorway(where: str, seconds: float) -> EngineUnavailable:

@@ -152,7 +152,7 @@ class Background:
         """Leave the group, and wait for the end of the thread."""
         with contextlib.suppress(EngineUnavailable):
             self.post(self._stop)
-        if not self.forked and self._thread is not threading.current_thread():
+        if not self.forked and self._thread.ident != threading.get_ident():
             self._thread.join(LONGEST_LEAVE_S)
 
     def _stop(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from _thread import start_new_thread
 from collections.abc import Callable, Hashable
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ from vez.locks.engines.base import Contestant, Inspection, Kind, Leader, Request
 from vez.locks.engines.cycles import Searched, Target
 from vez.locks.engines.own_process import OwnProcess
 from vez.locks.engines.owners import Claim, leave, leave_all
-from vez.locks.engines.wording import FORKED, RELEASED, client_closed, timed_out, withdrawn
+from vez.locks.engines.wording import FORKED, RELEASED, client_closed, timed_out, warn_unclosed, withdrawn
 from vez.locks.peers.background import Background, join, part
 from vez.locks.peers.elections import ElectionInstance
 from vez.locks.peers.instance import Instance, harmless, shown
@@ -170,6 +171,15 @@ class PeersCore(OwnProcess):
                 if not self._background.forked:
                     leave_all(self)
                 part(self._background)
+
+    def __del__(self) -> None:
+        """Leave the group for a client that was dropped. In a thread, because leaving takes some time."""
+        background = getattr(self, "_background", None)  # None if the constructor failed
+        if background is not None and not self.closed and not background.forked:
+            self.closed = True
+            with suppress(RuntimeError):  # the interpreter is ending, and leaves all groups
+                start_new_thread(part, (background,))
+            warn_unclosed(self.url, self)
 
     def unwatch(self, tell: Callable[[str], None]) -> None:
         """Undo `watch`. Any thread may call it, also after the client was closed."""

@@ -85,6 +85,12 @@ class EtcdAsyncTransport:
         for connection in self._router.drop_all():
             connection.drop()
 
+    def drop(self) -> None:
+        """Close all idle connections without waiting. A connection in use is closed when its call has ended."""
+        self._router.closed = True
+        for connection in self._router.drop_all():
+            connection.drop()
+
     async def close(self) -> None:
         """Close all idle connections. A connection in use is closed when its call has ended."""
         self._router.closed = True

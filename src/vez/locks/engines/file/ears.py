@@ -7,7 +7,9 @@ for them. So the two have no common source."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Iterable
+from weakref import ref
 
 from vez.locks.engines import handles
 from vez.locks.engines.file.bell import HOLDER_NET, QUEUE_LENGTH, Bell, Watch
@@ -26,7 +28,8 @@ class LoopEar:
         self._called: dict[int, dict[object, Callable[[], None]]] = {}
         self._watching: dict[int, tuple[int, set[int]]] = {}  # process -> its descriptor, tickets that watch it
         self._timer: asyncio.TimerHandle | None = None  # set while there are holdings to watch
-        loop.add_reader(self.bell.fileno(), self._rung)
+        self._closed = False
+        loop.add_reader(self.bell.fileno(), _ring, ref(self))  # weak: a client that was dropped is collected
 
     def open(self) -> Bell:
         """The bell of this loop, opened at the first use."""
@@ -74,10 +77,18 @@ class LoopEar:
             if not self._called[ticket]:
                 del self._called[ticket]
 
+    def __del__(self) -> None:
+        """Close the bell of a client that was dropped, in the loop: a finaliser may run in any thread."""
+        if getattr(self, "_closed", True) or self.generation != handles.generation:
+            return
+        with contextlib.suppress(RuntimeError):  # the loop was closed, and the bell closes itself
+            self.loop.call_soon_threadsafe(_stop_listening, self.loop, self.bell)
+
     def close(self) -> None:
         """Stop listening."""
         if self.generation != handles.generation:
             return
+        self._closed = True
         if self._timer is not None:
             self._timer.cancel()
         if not self.loop.is_closed():
@@ -129,6 +140,17 @@ class LoopEar:
         self.watch.forget(process)
         for ticket in sorted(tickets):
             self._wake(ticket)
+
+
+def _ring(heard: ref[LoopEar]) -> None:
+    ear = heard()
+    if ear is not None:
+        ear._rung()
+
+
+def _stop_listening(loop: asyncio.AbstractEventLoop, bell: Bell) -> None:
+    loop.remove_reader(bell.fileno())
+    bell.close()
 
 
 def _finish(sleeper: asyncio.Future[None]) -> None:

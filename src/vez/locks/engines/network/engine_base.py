@@ -51,6 +51,12 @@ def silent(url: str, why: str) -> EngineUnavailable:
     )
 
 
+def let_go(sessions: Any, transport: Any) -> None:
+    """Revoke the sessions of a client that was dropped, in the background, and close its connections."""
+    sessions.drop()
+    transport.drop()
+
+
 def first_inside(seen: Inspection) -> Contestant | None:
     """The first holder, for an error message, or None. `since` is cleared: a server knows when a holder asked, not when
     it was granted."""

@@ -75,6 +75,10 @@ class NetworkAsyncEngine(TaskEngineBase, AsyncEngine):
         self._mutex = Mutex()
         self._made()
 
+    def __del__(self) -> None:
+        if not getattr(self, "closed", True):  # True if the constructor failed
+            self._dropped()
+
     async def acquire(
         self, request: Request, owner: int, seconds: float | None, progress: Progress | None = None
     ) -> AsyncHolding:

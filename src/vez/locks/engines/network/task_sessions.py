@@ -88,15 +88,19 @@ class TaskSessions:
         self._jobs.add(job)
         job.start()
 
-    async def close(self) -> None:
-        """Revoke all sessions, and wait until they are revoked and all clean-ups have ended, at most
-        `CLOSE_SECONDS`."""
+    def drop(self) -> None:
+        """Let the background revoke all sessions."""
         with self._mutex:
             self.closed = True
             sessions, self._sessions = self._sessions, []
         for session in sessions:
             if session.guard is not None:
                 session.guard.stop("closed")
+
+    async def close(self) -> None:
+        """Revoke all sessions, and wait until they are revoked and all clean-ups have ended, at most
+        `CLOSE_SECONDS`."""
+        self.drop()
         end = time.monotonic() + CLOSE_SECONDS
         for job in list(self._jobs):
             await job.wait(max(0.0, end - time.monotonic()))
@@ -167,5 +171,6 @@ class TaskSessions:
             raise Over(session.ended)
         with self._mutex:
             if session.idle():
-                self._sessions.remove(session)
+                with contextlib.suppress(ValueError):  # the client was closed
+                    self._sessions.remove(session)
                 raise Over("nobody used it")

@@ -7,16 +7,18 @@ are used only in that loop, and are dropped when the loop is closed.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from asyncio import _get_running_loop
 from collections.abc import Callable
 from typing import Any
 
 from vez.errors import Misuse
 from vez.locks.engines.base import Request
-from vez.locks.engines.network.engine_base import EngineBase
+from vez.locks.engines.network.engine_base import EngineBase, let_go
 from vez.locks.engines.network.holding import NetworkClaim
 from vez.locks.engines.network.recipe_run import Clock
 from vez.locks.engines.network.session import Session
+from vez.locks.engines.wording import warn_unclosed
 
 
 class TaskClaim(NetworkClaim):
@@ -86,6 +88,15 @@ class TaskEngineBase(EngineBase):
             self._sessions.forget()
             self._transport.forget()
         self._loop = loop
+
+    def _dropped(self) -> None:
+        """Close what the program has dropped without closing it. In the event loop, because a finaliser may run in any
+        thread."""
+        self.closed = True
+        if self._loop is not None:
+            with contextlib.suppress(RuntimeError):  # the loop was closed, and its tasks have revoked the sessions
+                self._loop.call_soon_threadsafe(let_go, self._sessions, self._transport)
+            warn_unclosed(self.url, self)
 
     def abandon(self) -> None:
         """Mark the engine as closed, because its loop was closed first. Its sessions were revoked when their tasks were

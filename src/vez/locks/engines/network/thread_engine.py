@@ -76,6 +76,10 @@ class NetworkEngine(ThreadEngineBase, Engine):
         self._mutex = Mutex()
         self._made()
 
+    def __del__(self) -> None:
+        if not getattr(self, "closed", True):  # True if the constructor failed
+            self._dropped()
+
     def acquire(self, request: Request, owner: int, seconds: float | None, progress: Progress | None = None) -> Holding:
         who = find(owner)
         self._enter()

@@ -9,15 +9,19 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+from _thread import start_new_thread
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from weakref import WeakSet
 
+from vez.locks.engines.handles import quietly
 from vez.locks.engines.machine import at_fork
-from vez.locks.engines.network.engine_base import EngineBase
+from vez.locks.engines.network.engine_base import EngineBase, let_go
 from vez.locks.engines.network.holding import NetworkClaim
 from vez.locks.engines.network.session import Session
 from vez.locks.engines.thread_primitives import Mutex
+from vez.locks.engines.wording import warn_unclosed
 
 _engines: WeakSet[ThreadEngineBase] = WeakSet()
 
@@ -59,6 +63,15 @@ class ThreadEngineBase(EngineBase):
     def close(self) -> None:
         """Release everything and close."""
         raise NotImplementedError
+
+    def _dropped(self) -> None:
+        """Close what the program has dropped without closing it. In a thread, because a finaliser may run in the middle
+        of any step, also of one that has a lock."""
+        self.closed = True
+        with contextlib.suppress(RuntimeError):  # the interpreter is ending, and has no new threads
+            start_new_thread(quietly, (partial(let_go, self._sessions, self._transport),))
+        if self._transport.contacted:
+            warn_unclosed(self.url, self)
 
 
 def _forget() -> None:

@@ -42,5 +42,8 @@ class Transport(Protocol):
         """Drop all connections without telling the server. They belong to the parent of this forked process, or to an
         event loop that was closed."""
 
+    def drop(self) -> None:
+        """Close all idle connections without waiting. A connection in use is closed when its call has ended."""
+
     def close(self) -> None:
         """Close all connections."""
