@@ -18,6 +18,8 @@ from typing import Any
 import pytest
 
 import vez
+import vez.aio
+from tests.expectations import eventually_in_task
 from vez.errors import EngineUnavailable, Misuse
 from vez.locks.engines.owners import withdraw
 from vez.locks.turns import leading, thread_leading
@@ -433,3 +435,35 @@ def test_the_same_trouble_is_told_again_after_a_success(caplog: pytest.LogCaptur
         assert base._goes_on(EngineUnavailable("away"))
         base._elected(object())  # type: ignore[arg-type]
     assert caplog.text.count("away") == 2
+
+
+@pytest.mark.parametrize("fails", [False, True], ids=["in a pause", "after a failure"])
+@pytest.mark.parametrize("tasks", [False, True], ids=["threads", "tasks"])
+def test_stopping_again_and_again_keeps_the_shortest_stay(tasks: bool, fails: bool) -> None:
+    """The first `stop` ends the reign, or a step that fails does. The others come while the rest of the stay is
+    waited for."""
+    url, begun, ended = f"memory:stays-{next(_spaces)}", list[float](), list[float]()
+    terms: dict[str, Any] = {"at_least": 0.4, "on_released": lambda *_: ended.append(time.monotonic())}
+
+    def step(leadership: Any) -> None:
+        begun.append(time.monotonic())
+        if fails:
+            raise ValueError("a test")
+
+    async def step_of_a_task(leadership: Any) -> None:
+        step(leadership)
+
+    def in_threads() -> None:
+        with vez.connect(url) as client, client.election("e", **terms).lead(step, every=60) as lead:
+            eventually(lambda: begun, "the first step")
+            for _ in range(3):
+                assert not lead.stop(timeout=0.01)
+
+    async def in_tasks() -> None:
+        async with vez.aio.connect(url) as client, client.election("e", **terms).lead(step_of_a_task, every=60) as lead:
+            await eventually_in_task(lambda: begun)
+            for _ in range(3):
+                assert not await lead.stop(timeout=0.01)
+
+    asyncio.run(in_tasks()) if tasks else in_threads()
+    assert ended[0] - begun[0] >= 0.39

@@ -25,13 +25,16 @@ class Leading(BaseLeading["Leadership"]):
         super().__init__(election.name, check_step(work, every, tasks=True), lambda: election._engine.closed)
         self._election, self._work = election, work
         self._stopped = False
+        self._leaves = False
+        """True while the leadership is released, which waits for its shortest stay. A cancellation would cut that."""
         self._task = asyncio.get_running_loop().create_task(self._run(), name=f"vez leads {election.name}")
 
     async def stop(self, timeout: float | None = None) -> bool:
         """Resign or withdraw, and wait for the end. A step of a task is cancelled; a step of a thread has to end by
         itself. False if it still runs after `timeout` seconds."""
         self._stopped = True
-        self._task.cancel()
+        if not self._leaves:
+            self._task.cancel()
         if self._task is not asyncio.current_task():
             await asyncio.wait((self._task,), timeout=timeout)
             if not self._task.done():
@@ -42,7 +45,7 @@ class Leading(BaseLeading["Leadership"]):
     async def _run(self) -> None:
         while not self._is_ending():
             try:
-                if not await self._reign():
+                if not await self._reign() and not self._is_ending():
                     await asyncio.sleep(AGAIN)
             except (LockTimeout, OwnershipLost):  # deposed, perhaps before it could begin
                 continue
@@ -54,6 +57,7 @@ class Leading(BaseLeading["Leadership"]):
     async def _reign(self) -> bool:
         """Wait for the election and lead once, until deposed. False if a step has failed. The end of the leadership
         cancels the step."""
+        self._leaves = False
         async with await self._election.acquire(None) as leadership:
             self._elected(leadership)
             try:
@@ -71,7 +75,7 @@ class Leading(BaseLeading["Leadership"]):
                             return False
                     await self._pause(leadership, begin + self._every)
             finally:
-                self._leadership = None
+                self._leadership, self._leaves = None, True
         return True
 
     async def _pause(self, leadership: Leadership, end: float) -> None:
