@@ -16,6 +16,11 @@ from vez.core.process import Process
 from vez.errors import BadData, MissingFile, Misuse, UnknownName, VezError
 
 
+def is_listed(name: str) -> bool:
+    """True for a name of the catalogue, which is found without reading a file or looking for plug-ins."""
+    return name in ALGORITHMS
+
+
 def load_algorithm(name: str) -> type[Process]:
     """The algorithm of that name.
 

@@ -162,5 +162,6 @@ def test_a_search_for_cycles_leaves_no_thread(where: str) -> None:
 
             assert sum(await asyncio.gather(hold_and_wait(0), hold_and_wait(1))) == 1
 
-    with leaving_nothing(lambda: (use(where), asyncio.run(run()))):
+    use(where)
+    with leaving_nothing(lambda: asyncio.run(run())):
         asyncio.run(run())

@@ -455,7 +455,7 @@ def test_stopping_again_and_again_keeps_the_shortest_stay(tasks: bool, fails: bo
 
     def in_threads() -> None:
         with vez.connect(url) as client, client.election("e", **terms).lead(step, every=60) as lead:
-            eventually(lambda: begun, "the first step")
+            eventually(lambda: bool(begun), "the first step")
             for _ in range(3):
                 assert not lead.stop(timeout=0.01)
 

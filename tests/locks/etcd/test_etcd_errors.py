@@ -383,7 +383,7 @@ def test_what_a_url_says() -> None:
     address = parse("etcd://ada:p%40ss@h1:1,[::1]:2,h3/a/b?lease=7")
     assert [str(one) for one in address.endpoints] == ["h1:1", "[::1]:2", f"h3:{DEFAULT_PORT}"]
     assert [one.host for one in parse("etcd://a.example.,[fe80::1%eth0]:1").endpoints] == ["a.example.", "fe80::1%eth0"]
-    assert (address.namespace, address.user, address.password) == ("a/b/", "ada", "p@ss")
+    assert (address.namespace, address.user, address.password()) == ("a/b/", "ada", "p@ss")
     assert address.lease_seconds == 7
 
 

@@ -8,10 +8,12 @@ can be cancelled only at an `await`, and belongs to one event loop. Only tasks o
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from _thread import start_new_thread
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import nullcontext
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from vez.locks.engines import cycles
 from vez.locks.engines.owners import Claim, Owner, held_meanwhile, here
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Task
 
     from vez.locks.engines.cycles import Searched
+
+R = TypeVar("R")
 
 Event = asyncio.Event
 Lock = asyncio.Lock
@@ -73,6 +77,62 @@ class Background:
     async def wait(self, seconds: float) -> bool:
         """Wait until the work has ended. False if it has not ended within `seconds`."""
         return self._task is None or bool((await asyncio.wait([self._task], timeout=seconds))[0])
+
+
+def _in_thread(work: Callable[[], R]) -> asyncio.Future[R]:
+    """Begin work that may block in a thread of its own. The executor of the loop is not used: all its threads may be
+    waiting for a lock that is not released before this work is done."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[R] = loop.create_future()
+    future.add_done_callback(lambda done: done.cancelled() or done.exception())  # the waiter may have gone
+
+    def run() -> None:
+        with contextlib.suppress(RuntimeError):  # the loop was closed, and nobody waits
+            try:
+                result = work()
+            except Exception as error:
+                loop.call_soon_threadsafe(future.set_exception, error)
+            else:
+                loop.call_soon_threadsafe(future.set_result, result)
+
+    start_new_thread(run, ())
+    return future
+
+
+async def apart(work: Callable[[], R], seconds: float) -> R:
+    """Do work that may block beside the event loop, and return its result. Raises `TimeoutError` after `seconds`."""
+    async with asyncio.timeout(seconds):
+        return await asyncio.shield(_in_thread(work))
+
+
+class Once:
+    """Work that may block and is done once, beside the event loop, for the tasks that need it."""
+
+    def __init__(self, work: Callable[[], object]) -> None:
+        self._work, self._is_done = work, False
+        self._future: asyncio.Future[None] | None = None
+
+    async def done(self, seconds: float | None) -> bool:
+        """Wait until the work is done. The first caller begins it, and so does the next one after a failure. False if
+        it was not done within `seconds`."""
+        if self._is_done:
+            return True
+        loop = asyncio.get_running_loop()
+        if self._future is None or self._future.done() or self._future.get_loop() is not loop:
+            self._future = _in_thread(self._do)
+        ended, _ = await asyncio.wait([self._future], timeout=seconds)
+        for future in ended:
+            future.result()
+        return bool(ended)
+
+    async def ended(self) -> None:
+        """Wait until the work is not running, whether it was begun or not."""
+        if self._future is not None and self._future.get_loop() is asyncio.get_running_loop():
+            await asyncio.wait([self._future])
+
+    def _do(self) -> None:
+        self._work()
+        self._is_done = True
 
 
 def held_while_waiting(owner: Owner) -> list[tuple[Searched, Claim]]:

@@ -14,7 +14,7 @@ import threading
 import time
 from _thread import start_new_thread
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from vez.locks.engines.cycles import refuse_cycle
 from vez.locks.engines.owners import Claim, Owner, held_meanwhile, running, running_loop
@@ -30,7 +30,9 @@ __all__ = [
     "Event",
     "Lock",
     "Mutex",
+    "Once",
     "acquire_within",
+    "apart",
     "at_work",
     "held_while_waiting",
     "refuse_cycle",
@@ -38,6 +40,8 @@ __all__ = [
     "sleep",
     "wait_for",
 ]
+
+R = TypeVar("R")
 
 Event = threading.Event
 Lock = threading.Lock
@@ -92,6 +96,27 @@ class Background:
             self._ended(self)
             at_work.discard(self)
             self._done.set()
+
+
+def apart(work: Callable[[], R], seconds: float) -> R:
+    """Do work that may block, and return its result. A thread cannot leave it when `seconds` are over."""
+    return work()
+
+
+class Once:
+    """Work that is done once, for the threads that need it."""
+
+    def __init__(self, work: Callable[[], object]) -> None:
+        self._work, self._is_done, self._mutex = work, False, threading.Lock()
+
+    def done(self, seconds: float | None) -> bool:
+        """Do the work, unless it is done. A thread cannot leave it when `seconds` are over."""
+        if not self._is_done:
+            with self._mutex:
+                if not self._is_done:
+                    self._work()
+                self._is_done = True
+        return True
 
 
 def held_while_waiting(owner: Owner) -> list[tuple[Searched, Claim]]:

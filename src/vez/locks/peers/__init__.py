@@ -64,8 +64,11 @@ def open_engine(url: str) -> Engine:
 
 
 def open_async_engine(url: str) -> AsyncEngine:
-    """The engine of a URL, for tasks. It joins the group when it is first used."""
-    from vez.locks.peers.settings import read_url
+    """The engine of a URL, for tasks. It joins the group when it is first used, and reads files only then, beside the
+    loop: until then its traits are those of all groups, if the algorithm or the members are in a file."""
+    from vez.locks.peers.settings import glance
     from vez.locks.peers.task_engine import PeersAsyncEngine
+    from vez.locks.peers.traits import traits_of
 
-    return PeersAsyncEngine(read_url(url))
+    seen = glance(url)
+    return PeersAsyncEngine(url, TRAITS if seen is None else traits_of(seen))

@@ -16,7 +16,7 @@ from urllib.parse import parse_qsl
 
 import msgspec
 
-from vez.catalogue.load import load_algorithm
+from vez.catalogue.load import is_listed, load_algorithm
 from vez.core.assumptions import Assumption
 from vez.core.detectors import MONITORS
 from vez.core.detectors import Settings as DetectorSettings
@@ -25,7 +25,7 @@ from vez.core.process import DURABLE, PARAMETER, Process, marked
 from vez.core.topology import Ring
 from vez.errors import Misuse, UnknownName
 from vez.locks.peers.eligible import check_algorithm
-from vez.worlds.node.group import Group, Tls, listed_group, load_group
+from vez.worlds.node.group import KEY_BYTES, Group, Tls, listed_group, load_group, read_key
 from vez.worlds.sim.scenario import Scenario
 from vez.worlds.sim.setup import Setup
 
@@ -125,17 +125,29 @@ def started_anew(member: int) -> str:
     return f"member {member} was started anew"
 
 
-def read_url(url: str) -> Settings:
-    """The settings of a URL. Raises `Misuse` if the URL is not valid."""
-    _, _, rest = url.partition(":")
-    where, _, query = rest.partition("?")
-    given = _options(query)
+def glance(url: str) -> Settings | None:
+    """The settings of a URL, except its key: no file is read. None if its group is in a file, or its algorithm is not
+    of the catalogue. Raises `Misuse` for what can be seen without files."""
+    where, given = _parts(url)
+    if not _is_list(where) or ("algorithm" in given and not is_listed(given["algorithm"])):
+        return None
+    return read_url(url, files=False)
+
+
+def _parts(url: str) -> tuple[str, dict[str, str]]:
+    where, _, query = url.partition(":")[2].partition("?")
+    return where, _options(query)
+
+
+def read_url(url: str, *, files: bool = True) -> Settings:
+    """The settings of a URL. Raises `Misuse` if the URL is not valid. If `files` is false, the key is not read."""
+    where, given = _parts(url)
     for needed in ("algorithm", "me"):
         if needed not in given:
             raise Misuse(f"{SCHEME}: the URL does not say {needed}=", hint=f"for example {EXAMPLE}")
     name = given["algorithm"]
     algorithm = check_algorithm(name, load_algorithm(name))
-    group = _group(where, given)
+    group = _group(where, given, files=files)
     parameters = {key: _value(text) for key, text in given.items() if key not in OPTIONS}
     _refuse_unknown(name, algorithm, parameters)
     setup = Setup(Scenario(algorithm=name, ids=group.ids, parameters=parameters), algorithm)
@@ -193,8 +205,13 @@ def _options(query: str) -> dict[str, str]:
     return given
 
 
-def _group(where: str, given: dict[str, str]) -> Group:
-    if not where.startswith("//") or where.startswith("///"):
+def _is_list(where: str) -> bool:
+    """True if the members are listed, and not in a file."""
+    return where.startswith("//") and not where.startswith("///")
+
+
+def _group(where: str, given: dict[str, str], *, files: bool) -> Group:
+    if not _is_list(where):
         for option in ("group", "key_file", *_TLS):
             if option in given:
                 raise Misuse(f"{SCHEME}: {option}= is for a list of addresses", hint="say it in the group file")
@@ -211,6 +228,7 @@ def _group(where: str, given: dict[str, str]) -> Group:
         Path(),
         None if key_file is None else Path(key_file),
         Tls(*parts) if parts else None,
+        read=read_key if files else lambda _: bytes(KEY_BYTES),
     )
 
 

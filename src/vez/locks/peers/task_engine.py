@@ -22,11 +22,11 @@ class PeersAsyncEngine(PeersTaskBase):
     async def acquire(
         self, request: Request, owner: int, seconds: float | None, progress: Progress | None = None
     ) -> AsyncHolding:
-        core, who = self.core, find(owner)
+        core, who = await self._opened(), find(owner)
+        core.refuse_if_closed()
         core.check(request)
         if who.entries:
             refuse_self(who, core, request)
-        await self._opened()
         signal, blocked = Signal(), held_while_waiting(who)  # before the grant, which may come at once
         seat = Seat(request, signal.give, patient=seconds != 0)
         stay = Stay(core, seat)
@@ -63,24 +63,27 @@ class PeersAsyncEngine(PeersTaskBase):
                 return True
 
     async def inspect(self, name: str, kind: Kind = "lock") -> Inspection:
-        self.core.check_kind(kind)
-        return await self._ask(self.core.inspect, name, kind)
+        core = await self._opened()
+        core.check_kind(kind)
+        return await self._ask(core.inspect, name, kind)
 
     async def names(self, prefix: str = "", kind: Kind = "lock") -> list[str]:
-        self.core.check_kind(kind)
-        return await self._ask(self.core.names, prefix)
+        core = await self._opened()
+        core.check_kind(kind)
+        return await self._ask(core.names, prefix)
 
     async def prune(self, prefix: str = "") -> int:
-        self.core.refuse_if_closed()
+        (await self._opened()).refuse_if_closed()
         return 0
 
     async def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:
-        self.core.refuse_if_closed()
-        self.core.check_kind(kind)
-        raise self.core.refuse("cannot take a lock from its holder by force")
+        core = await self._opened()
+        core.refuse_if_closed()
+        core.check_kind(kind)
+        raise core.refuse("cannot take a lock from its holder by force")
 
     async def observe(self, name: str, seconds: float | None = None) -> AsyncIterator[Leader | None]:
-        core = self.core
+        core = await self._opened()
         core.check_kind("election")
         changes = Changes()
         await self._ask(core.watch, changes.put)

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from _thread import start_new_thread
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar, cast
 
+from vez.locks.engines.base import Traits
+from vez.locks.engines.handles import quietly
 from vez.locks.engines.seam import AsyncEngine, AsyncHolding
-from vez.locks.engines.task_primitives import wait_for
+from vez.locks.engines.task_primitives import Once, wait_for
 from vez.locks.engines.wording import client_closed
 from vez.locks.peers.core import PeersCore, Stay
-from vez.locks.peers.settings import Settings
+from vez.locks.peers.settings import read_url
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -118,41 +121,51 @@ def holding(stay: Stay) -> AsyncHolding:
 class PeersTaskBase(AsyncEngine):
     """Joins the group when first used, and calls the participant without blocking the loop."""
 
-    def __init__(self, settings: Settings) -> None:
-        self.core = PeersCore(settings)
-        self.url, self.traits = self.core.url, self.core.traits
-        self._opening: asyncio.Future[None] | None = None
-        self._is_open = False
+    def __init__(self, url: str, traits: Traits) -> None:
+        self.url, self.traits = url, traits
+        self._core: PeersCore | None = None
+        self._closed = False
+        self._joining = Once(self._join)
 
     @property
     def closed(self) -> bool:  # type: ignore[override]
         """True if the client was closed."""
-        return self.core.closed
+        return self._closed
+
+    @property
+    def core(self) -> PeersCore:
+        """The core, which is there from the first use on."""
+        if self._core is None:
+            raise client_closed(self.url)
+        return self._core
 
     async def close(self) -> None:
-        if self._opening is not None:
-            await asyncio.wait([self._opening])
-        await asyncio.get_running_loop().run_in_executor(None, self.core.close)
+        self._closed = True
+        await self._joining.ended()
+        if self._core is not None:
+            await asyncio.get_running_loop().run_in_executor(None, self._core.close)
 
     def abandon(self) -> None:
-        self.core.close()
+        self._closed = True
+        if self._core is not None:
+            start_new_thread(quietly, (self._core.close,))  # leaving takes some time, and another loop may be running
 
-    async def _opened(self) -> None:
-        """Join the group. The first caller joins; later callers wait for it."""
-        while not self._is_open:
-            if self.closed:
+    async def _opened(self) -> PeersCore:
+        """The core. The first caller reads the files of the URL and joins the group; later callers wait for that."""
+        if self._core is None:
+            if self._closed:
                 raise client_closed(self.url)
-            if self._opening is None or self._opening.done():
-                self._opening = asyncio.get_running_loop().run_in_executor(None, self._open)
-            await asyncio.shield(self._opening)  # if one waiter is cancelled, the others still wait
+            await self._joining.done(None)
+        return self.core
 
-    def _open(self) -> None:
-        self.core.open()
-        self._is_open = True
+    def _join(self) -> None:
+        core = PeersCore(read_url(self.url))
+        core.open()
+        self._core, self.traits = core, core.traits
 
     async def _ask(self, action: Callable[P, R], *arguments: P.args, **options: P.kwargs) -> R:
         """Call `action` on the loop of the participant, and return its result."""
-        await self._opened()
+        core = await self._opened()
         loop = asyncio.get_running_loop()
         future: asyncio.Future[R] = loop.create_future()
 
@@ -169,7 +182,7 @@ class PeersTaskBase(AsyncEngine):
                 hop(loop, settle, result, None)
 
         closed = client_closed(self.url)
-        self.core.background.post(run, otherwise=lambda: hop(loop, settle, None, closed))
+        core.background.post(run, otherwise=lambda: hop(loop, settle, None, closed))
         return await future
 
 

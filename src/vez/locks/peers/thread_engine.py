@@ -21,11 +21,11 @@ class PeersEngine(PeersThreadBase):
     """The engine `peers:`, for threads."""
 
     def acquire(self, request: Request, owner: int, seconds: float | None, progress: Progress | None = None) -> Holding:
-        core, who = self.core, find(owner)
+        core, who = self._opened(), find(owner)
+        core.refuse_if_closed()
         core.check(request)
         if who.entries:
             refuse_self(who, core, request)
-        self._opened()
         signal, blocked = Signal(), held_while_waiting(who)  # before the grant, which may come at once
         seat = Seat(request, signal.give, patient=seconds != 0)
         stay = Stay(core, seat)
@@ -62,24 +62,27 @@ class PeersEngine(PeersThreadBase):
                 return True
 
     def inspect(self, name: str, kind: Kind = "lock") -> Inspection:
-        self.core.check_kind(kind)
-        return self._ask(self.core.inspect, name, kind)
+        core = self._opened()
+        core.check_kind(kind)
+        return self._ask(core.inspect, name, kind)
 
     def names(self, prefix: str = "", kind: Kind = "lock") -> list[str]:
-        self.core.check_kind(kind)
-        return self._ask(self.core.names, prefix)
+        core = self._opened()
+        core.check_kind(kind)
+        return self._ask(core.names, prefix)
 
     def prune(self, prefix: str = "") -> int:
-        self.core.refuse_if_closed()
+        (self._opened()).refuse_if_closed()
         return 0
 
     def break_lock(self, name: str, reason: str, kind: Kind = "lock") -> Break | None:
-        self.core.refuse_if_closed()
-        self.core.check_kind(kind)
-        raise self.core.refuse("cannot take a lock from its holder by force")
+        core = self._opened()
+        core.refuse_if_closed()
+        core.check_kind(kind)
+        raise core.refuse("cannot take a lock from its holder by force")
 
     def observe(self, name: str, seconds: float | None = None) -> Iterator[Leader | None]:
-        core = self.core
+        core = self._opened()
         core.check_kind("election")
         changes = Changes()
         self._ask(core.watch, changes.put)

@@ -80,8 +80,9 @@ class PeersThreadBase(Engine):
     def close(self) -> None:
         self.core.close()
 
-    def _opened(self) -> None:
-        """Do nothing: the group was joined when this was created."""
+    def _opened(self) -> PeersCore:
+        """The core: the group was joined when this was created."""
+        return self.core
 
     def _ask(self, action: Callable[P, R], *arguments: P.args, **options: P.kwargs) -> R:
         """Call `action` on the loop of the participant, and return its result."""

@@ -19,7 +19,7 @@ from __future__ import annotations
 import ipaddress
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -114,14 +114,17 @@ def load_group(path: Path) -> Group:
     return checked(Group(name=file.name, addresses=addresses, key=key, tls=tls))
 
 
-def listed_group(text: str, name: str, directory: Path, key_file: Path | None = None, tls: Tls | None = None) -> Group:
-    """A group from a list: identifiers, or identifiers with addresses."""
+def listed_group(
+    text: str, name: str, directory: Path, key_file: Path | None = None, tls: Tls | None = None, *,
+    read: Callable[[Path], bytes] | None = None,
+) -> Group:  # fmt: skip
+    """A group from a list: identifiers, or identifiers with addresses. `read` reads the key; by default `read_key`."""
     parts = (part.strip().partition("=") for part in text.split(","))
     addresses = _addresses(
         (node, _address(address, Path()) if equals else Unix(str(directory / f"{_id(node)}.sock")))
         for node, equals, address in parts
     )
-    key = None if key_file is None else read_key(key_file)
+    key = None if key_file is None else (read or read_key)(key_file)
     return checked(Group(name=name, addresses=addresses, key=key, tls=tls))
 
 

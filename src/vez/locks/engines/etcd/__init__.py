@@ -40,11 +40,13 @@ def open_engine(url: str) -> Engine:
     address, recipes = _prepared(url)
     from vez.locks.engines.etcd.thread_transport import EtcdTransport
 
-    return NetworkEngine(url, recipes, EtcdTransport(address))
+    transport = EtcdTransport(address)
+    transport.read_files()
+    return NetworkEngine(url, recipes, transport)
 
 
 def open_async_engine(url: str) -> AsyncEngine:
-    """The engine for tasks."""
+    """The engine for tasks. It reads the password and the certificates when it is first used, beside the loop."""
     address, recipes = _prepared(url)
     from vez.locks.engines.etcd.task_transport import EtcdAsyncTransport
 

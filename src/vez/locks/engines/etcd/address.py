@@ -54,7 +54,9 @@ class Address(msgspec.Struct, frozen=True):
     namespace: str = ""
     """Prefix of every key, with a slash at its end; empty if there is no namespace."""
     user: str = ""
-    password: str = ""
+    given_password: str = ""
+    """The password of the URL or of the environment; empty if there is none."""
+    password_file: str = ""
     tls: bool = False
     ca: str = ""
     cert: str = ""
@@ -64,8 +66,19 @@ class Address(msgspec.Struct, frozen=True):
     def __repr__(self) -> str:
         return f"Address({without_password(self.url)!r})"
 
+    def password(self) -> str:
+        """The password from the file that the URL names, which is shown in no list of processes, or else the given one.
+        Reads the file."""
+        if not self.password_file:
+            return self.given_password
+        try:
+            return Path(self.password_file).read_text(encoding="utf-8").rstrip("\r\n")
+        except (OSError, ValueError) as error:  # ValueError: the file is not UTF-8, or the path is not valid
+            why = getattr(error, "strerror", None) or "it is not text in UTF-8"
+            raise Misuse(f"the file {self.password_file!r} with the password cannot be read: {why}") from error
+
     def context(self) -> ssl.SSLContext | None:
-        """The TLS context with the certificates of the URL; None without TLS."""
+        """The TLS context with the certificates of the URL; None without TLS. Reads the files."""
         if not self.tls:
             return None
         files, hint = [self.ca], "a PEM file of certificates is expected"
@@ -87,7 +100,7 @@ def words_of_openssl(text: str) -> str:
 
 
 def parse(url: str) -> Address:
-    """The address of a URL. Raises `Misuse` if the URL is not valid."""
+    """The address of a URL. Raises `Misuse` if the URL is not valid. Reads no file."""
     scheme, _, rest = url.partition("://")
     rest, _, query = rest.partition("?")
     place, _, namespace = rest.partition("/")
@@ -105,7 +118,8 @@ def parse(url: str) -> Address:
         endpoints=tuple(_endpoint(url, text) for text in hosts.split(",")),
         namespace=_namespace(url, namespace),
         user=unquote(user),
-        password=unquote(password) if colon else _password(options) if user else "",
+        given_password=unquote(password) if colon else os.environ.get(PASSWORD, "") if user else "",
+        password_file="" if colon else options.get("password-file", ""),
         tls=options.get("tls", "") in _YES or any(files.values()),
         lease_seconds=_lease(options.get("lease", str(DEFAULT_LEASE_SECONDS))),
         **files,
@@ -142,18 +156,6 @@ def _fit(url: str, options: dict[str, str], user: str) -> None:
 def _shown(url: str, text: str) -> str:
     """Part of a URL for an error message. If it may be part of the password, a text that says so."""
     return repr(text) if text in without_password(url) else "a part of the password (write / ? # @ in it as %2F …)"
-
-
-def _password(options: dict[str, str]) -> str:
-    """The password from the file of the options, or from the environment. Unlike a URL, neither is shown in lists of
-    processes."""
-    if path := options.get("password-file"):
-        try:
-            return Path(path).read_text(encoding="utf-8").rstrip("\r\n")
-        except (OSError, ValueError) as error:  # ValueError: the file is not UTF-8, or the path is not valid
-            why = getattr(error, "strerror", None) or "it is not text in UTF-8"
-            raise Misuse(f"the file {path!r} with the password cannot be read: {why}") from error
-    return os.environ.get(PASSWORD, "")
 
 
 def _endpoint(url: str, text: str) -> Endpoint:

@@ -3,8 +3,8 @@
 The certificates of services are often valid for a day, and are replaced on disk before they end. A client that kept
 those with which it began would one day be refused, and would lose everything that it holds.
 
-Tasks read the files in their event loop, which takes two milliseconds after a change. They do not use an executor,
-because all its threads may be waiting for a lock that is lost without the new connection.
+Tasks read the files in a thread of their own (`apart`). They do not use the executor of their loop, because all its
+threads may be waiting for a lock that is lost without the new connection.
 """
 
 from __future__ import annotations

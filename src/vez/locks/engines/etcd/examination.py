@@ -39,6 +39,7 @@ FULL = 0.8
 def examine_cluster(address: Address) -> list[Finding]:
     """Findings about every endpoint of the URL, then about the cluster as reported by the first endpoint that
     answers."""
+    address = msgspec.structs.replace(address, given_password=address.password(), password_file="")  # read once
     looked = [_look(address, endpoint) for endpoint in address.endpoints]
     seen = [facts for facts, _ in looked if facts is not None]
     return [finding for _, finding in looked] + (_cluster(address, seen[0]) if seen else [])

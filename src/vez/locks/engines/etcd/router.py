@@ -48,6 +48,7 @@ MOST_IDLE = 16
 """Largest number of idle connections. Each thread or task that calls at the same time uses one connection."""
 SHORTEST = 0.001
 """Shortest timeout of a call, in seconds. A call is sent even if no time is left."""
+UNREAD = "the files that the URL names could not be read in time"
 CONNECT_SECONDS = 2.0
 """Longest wait for one member to accept a connection; then the next one is tried."""
 HUNG = 0.5
@@ -65,7 +66,9 @@ class Router(Generic[C]):
     def __init__(self, address: Address) -> None:
         self.address = address
         self.codec = Codec(address.namespace)
-        self.certificates = Certificates(address)
+        self.certificates: Certificates | None = None
+        """The certificates; None until they are read, and without TLS."""
+        self._password = ""
         self.token = ""
         """Token of our login; empty before the first login, and after the token has expired."""
         self.contacted = False
@@ -77,6 +80,12 @@ class Router(Generic[C]):
         self._idle: list[tuple[Endpoint, C]] = []
         self.streams: set[Watched] = set()
         """The open watches. A stream adds itself when it starts and removes itself when it is closed."""
+
+    def read_files(self) -> None:
+        """Read the password and the certificates from the files that the URL names. May block."""
+        self._password = self.address.password()
+        if self.address.tls:
+            self.certificates = Certificates(self.address)
 
     def endpoints(self) -> list[Endpoint]:
         """All members, the one in use first."""
@@ -182,7 +191,7 @@ class Router(Generic[C]):
 
     def login(self) -> bytes:
         """The body of a login request."""
-        return msgspec.json.encode({"name": self.address.user, "password": self.address.password})
+        return msgspec.json.encode({"name": self.address.user, "password": self._password})
 
     def logged_in(self, status: int, body: bytes, endpoint: Endpoint) -> None:
         """Keep the token of a login. Raises if the login was refused. If the server could not decide it, the token

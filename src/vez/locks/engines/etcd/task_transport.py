@@ -8,11 +8,12 @@ from vez.locks.engines.etcd.address import Address, Endpoint
 from vez.locks.engines.etcd.error_replies import Stranger, TokenExpired
 from vez.locks.engines.etcd.failures import LOST, refused_by_tls, why
 from vez.locks.engines.etcd.http import CutOff, NotHttp
-from vez.locks.engines.etcd.router import SHORTEST, Router, Watched, until
+from vez.locks.engines.etcd.router import SHORTEST, UNREAD, Router, Watched, until
 from vez.locks.engines.etcd.task_connection import AsyncConnection, connect
 from vez.locks.engines.etcd.watching import Watching, begins_now
 from vez.locks.engines.network.transport import CALL_SECONDS, Unreachable, WatchEnded
 from vez.locks.engines.network.wires import Broken, NotConnected, Silence
+from vez.locks.engines.task_primitives import Once, apart
 from vez.locks.recipes import Reply, Unknown
 from vez.locks.recipes.etcd.operations import Event, Request, Watch
 
@@ -22,6 +23,7 @@ class EtcdAsyncTransport:
 
     def __init__(self, address: Address) -> None:
         self._router: Router[AsyncConnection] = Router(address)
+        self._files = Once(self._router.read_files)
 
     @property
     def contacted(self) -> bool:
@@ -141,7 +143,19 @@ class EtcdAsyncTransport:
 
     async def connect(self, endpoint: Endpoint, seconds: float) -> AsyncConnection:
         """A new connection to this member."""
-        return await connect(endpoint, self._router.certificates.context(), seconds)
+        if not await self._files.done(seconds):
+            raise NotConnected(UNREAD)
+        certificates, context = self._router.certificates, None
+        if certificates is not None:
+            try:
+                context = await apart(certificates.context, seconds)
+            except TimeoutError as error:
+                raise NotConnected(UNREAD) from error
+        return await connect(endpoint, context, seconds)
+
+    async def read_files(self) -> None:
+        """Read the files that the URL names now, and not before the first connection."""
+        await self._files.done(None)
 
 
 class EtcdAsyncStream:

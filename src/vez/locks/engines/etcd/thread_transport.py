@@ -9,11 +9,12 @@ from vez.locks.engines.etcd.address import Address, Endpoint
 from vez.locks.engines.etcd.error_replies import Stranger, TokenExpired
 from vez.locks.engines.etcd.failures import LOST, refused_by_tls, why
 from vez.locks.engines.etcd.http import CutOff, NotHttp
-from vez.locks.engines.etcd.router import SHORTEST, Router, Watched, until
+from vez.locks.engines.etcd.router import SHORTEST, UNREAD, Router, Watched, until
 from vez.locks.engines.etcd.thread_connection import Connection, connect
 from vez.locks.engines.etcd.watching import Watching, begins_now
 from vez.locks.engines.network.transport import CALL_SECONDS, Unreachable, WatchEnded
 from vez.locks.engines.network.wires import Broken, NotConnected, Silence
+from vez.locks.engines.thread_primitives import Once, apart
 from vez.locks.recipes import Reply, Unknown
 from vez.locks.recipes.etcd.operations import Event, Request, Watch
 
@@ -23,6 +24,7 @@ class EtcdTransport:
 
     def __init__(self, address: Address) -> None:
         self._router: Router[Connection] = Router(address)
+        self._files = Once(self._router.read_files)
 
     @property
     def contacted(self) -> bool:
@@ -142,7 +144,19 @@ class EtcdTransport:
 
     def connect(self, endpoint: Endpoint, seconds: float) -> Connection:
         """A new connection to this member."""
-        return connect(endpoint, self._router.certificates.context(), seconds)
+        if not self._files.done(seconds):
+            raise NotConnected(UNREAD)
+        certificates, context = self._router.certificates, None
+        if certificates is not None:
+            try:
+                context = apart(certificates.context, seconds)
+            except TimeoutError as error:
+                raise NotConnected(UNREAD) from error
+        return connect(endpoint, context, seconds)
+
+    def read_files(self) -> None:
+        """Read the files that the URL names now, and not before the first connection."""
+        self._files.done(None)
 
 
 class EtcdStream:
