@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
 
+from tests.locks.peers.every_algorithm import ALGORITHM
 from tests.locks.peers.groups import CALM, places
+from vez.catalogue.algorithms import ALGORITHMS
+from vez.locks.peers.eligible import why_not
 from vez.locks.turns.client import connect
 from vez.testing.conformance import Conformance
 from vez.testing.interrupts import InterruptConformance
@@ -56,3 +62,19 @@ class TestMajority(Group):
 
     algorithm = "majority"
     options = CALM | {"time_scale": 200}
+
+
+OTHERS = sorted(
+    {name for name, kind in ALGORITHMS.items() if not why_not(name, kind)}
+    - {one.algorithm for one in (TestRicartAgrawala, TestTokenRing, TestCoordinatorLease, TestBully, TestMajority)}
+)
+
+
+@pytest.mark.long
+@pytest.mark.limit(300)
+@pytest.mark.parametrize("algorithm", OTHERS)
+def test_every_other_algorithm_conforms(algorithm: str) -> None:
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "tests/locks/peers/every_algorithm.py"]
+    done = subprocess.run(command, env={**os.environ, ALGORITHM: algorithm}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout[-3000:]
+    assert " passed" in done.stdout
