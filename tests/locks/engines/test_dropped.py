@@ -20,6 +20,8 @@ from vez.errors import Deadlock
 from vez.testing import eventually
 
 MANY = 8
+LONG = CALM | {"lease_ms": 1000}
+"""A busy machine loses no lock."""
 ENGINES = ("file", "memory", "etcd", "peers")
 
 
@@ -33,7 +35,7 @@ def where(request: pytest.FixtureRequest, home: Path) -> Iterator[str]:
     """The URL of an engine of each kind."""
     if request.param == "peers":
         with places(2) as made:
-            urls = [made.url(me, "coordinator-lease", state=made.folder / f"state{me}", **CALM) for me in made.ids]
+            urls = [made.url(me, "coordinator-lease", state=made.folder / f"state{me}", **LONG) for me in made.ids]
             with vez.connect(urls[0]):
                 yield urls[1]
     elif request.param == "etcd":

@@ -121,7 +121,7 @@ def where(request: pytest.FixtureRequest, home: Path) -> Iterator[str]:
         case "etcd":
             yield f"{request.getfixturevalue('etcd').url}/audit"
         case algorithm:
-            options = dict(CALM) | {"time_scale": 50}
+            options = CALM | ({"time_scale": 50} if algorithm == "majority" else {"lease_ms": 1000})
             with places(3) as made, contextlib.ExitStack() as others:
                 urls = [made.url(me, algorithm, state=made.folder / f"state{me}", **options) for me in made.ids]
                 for url in urls[:2]:
