@@ -8,7 +8,7 @@ before the first response has been sent. Camargos, Concorrência, the first draw
 
 from __future__ import annotations
 
-from vez.core import Assumption, Io, Message, Mutex, Parameter, Property, Star
+from vez.core import Assumption, Io, Message, Mutex, Parameter, Property, Star, named
 
 
 class Request(Message):
@@ -61,4 +61,4 @@ class BlockingServer(Mutex):
     def status(self) -> str:
         if not self.serves:
             return ""
-        return f"processes the request of {self.waiting[0]}" if self.waiting else "idle, waits for a request"
+        return f"processes the request of {named(self.waiting[0])}" if self.waiting else "idle, waits for a request"

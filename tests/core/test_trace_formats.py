@@ -52,7 +52,7 @@ def test_format_1_is_judged_and_drawn_as_before(name: str, golden: Callable[[Pat
 def test_format_1_becomes_format_2(name: str, tmp_path: Path) -> None:
     old = load(DATA / f"format1-{name}.jsonl")
     assert old.header.vez_trace == 2
-    assert old.header.unseen == ("started", "timers", "choices", "stored")
+    assert old.header.unseen == ("started", "timers", "choices", "stored", "names")
     senders = {event.process for event in old if isinstance(event, Sent)}
     for sender in senders:
         numbers = [event.number for event in old if isinstance(event, Sent) and event.process == sender]

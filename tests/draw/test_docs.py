@@ -14,8 +14,9 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "pictures.md
 
 def test_the_examples_run(capsys: pytest.CaptureFixture[str]) -> None:
     examples = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    shown, viewed = (outcome(example, capsys) for example in examples)
-    assert viewed == "View(active=True, points_to=(), pruned=())\n"
+    shown, viewed, named = (outcome(example, capsys) for example in examples)
+    assert named == ""
+    assert viewed == "View(active=True, points_to=(), pruned=(), waits_for=())\n"
     assert "✗ exclusion broken: processes 3 and 4 were inside together" in shown
     assert shown.endswith("text True\nmermaid True\nsvg True\nhtml True\n")
 

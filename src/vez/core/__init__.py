@@ -9,6 +9,7 @@
     identity, purity           identity of values; checks that handlers depend only on their state
     inner_process              an algorithm inside another
     trace, trace_file          the events of a run, and their file
+    process_ids                which numbers are processes, so that pictures can show names
     drawn_view                 the part of a process that pictures show
     detectors                  failure detectors without I/O
 
@@ -23,6 +24,7 @@ from vez.core.drawn_view import View
 from vez.core.io import Io
 from vez.core.message import Message
 from vez.core.process import Durable, Election, Mutex, Parameter, Process
+from vez.core.process_ids import ProcessId, named
 from vez.core.topology import BidirectionalRing, Complete, Graph, Grid, Ring, Star, Topology
 from vez.core.voting import VotingSets, voting_set
 
@@ -39,12 +41,14 @@ __all__ = [
     "Mutex",
     "Parameter",
     "Process",
+    "ProcessId",
     "Property",
     "Ring",
     "Star",
     "Topology",
     "View",
     "VotingSets",
+    "named",
     "voting_set",
 ]
 

@@ -19,3 +19,6 @@ class View(msgspec.Struct, frozen=True, omit_defaults=True):
 
     pruned: tuple[int, ...] = ()
     """Neighbours whose edges this process no longer uses."""
+
+    waits_for: tuple[int, ...] = ()
+    """The processes without which this one cannot go on: they hold what it needs, or owe it an answer."""

@@ -12,7 +12,7 @@ Those events are `INTERNAL`; pictures leave them out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal, dataclass_transform
 
 import msgspec
@@ -200,6 +200,8 @@ class Status(Event):
     """The process's description of its state changed."""
 
     text: str
+    ids: tuple[tuple[int, int], ...] = ()
+    """Start and end of each identifier of a process in the text."""
 
 
 class Viewed(Event):
@@ -212,6 +214,8 @@ class Noted(Event):
     """The algorithm wrote a remark."""
 
     text: str
+    ids: tuple[tuple[int, int], ...] = ()
+    """Start and end of each identifier of a process in the text."""
 
 
 AnyEvent = (
@@ -257,8 +261,9 @@ class Promises(msgspec.Struct, frozen=True, omit_defaults=True):
     later."""
 
 
-Unseen = Literal["started", "timers", "choices", "stored"]
-"""Kinds of events that a world may leave out: `Started`; `TimerSet` and `TimerCancelled`; `Chose`; `Stored`."""
+Unseen = Literal["started", "timers", "choices", "stored", "names"]
+"""What a world may leave out: `Started`; `TimerSet` and `TimerCancelled`; `Chose`; `Stored`; what only pictures need of
+a text or a view: the places of identifiers, and for whom a process waits."""
 
 
 class Header(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -303,6 +308,8 @@ class Header(msgspec.Struct, frozen=True, omit_defaults=True):
     """The processes whose recording ends without a reason: they were killed, or their journal was cut."""
     names: tuple[str, ...] = ()
     """The names of `ids` in pictures; empty to show the identifiers."""
+    identifiers: dict[str, tuple[str, ...]] = {}
+    """By kind of message: the fields that hold identifiers of processes (`queue.*`: each item of `queue`)."""
     title: str = ""
     """The title of the scenario."""
     events: int | None = None
@@ -342,22 +349,25 @@ def label(sent: Sent) -> str:
     return spoken(sent.kind, sent.fields)
 
 
-def spoken(kind: str, fields: Mapping[str, Any]) -> str:
-    """A kind of message with its values. The `stage`, the processes that an election leaves out, comes last."""
-    values = ", ".join(filter(None, (_field(name, value) for name, value in fields.items() if name != STAGE)))
+def spoken(kind: str, fields: Mapping[str, Any], word: Callable[[str], str] = str) -> str:
+    """A kind of message with its values. The `stage`, the processes that an election leaves out, comes last.
+
+    `word` translates the English words: names of fields, "yes", "no" and "without".
+    """
+    values = ", ".join(filter(None, (_field(name, value, word) for name, value in fields.items() if name != STAGE)))
     if fields.get(STAGE):
-        values += f"{' ' if values else ''}without {_plain(fields[STAGE])[1:-1]}"
+        values += f"{' ' if values else ''}{word('without')} {_plain(fields[STAGE], word)[1:-1]}"
     return f"{kind}({values})" if values else kind
 
 
-def _field(name: str, value: object) -> str:
+def _field(name: str, value: object, word: Callable[[str], str]) -> str:
     """A value as text: the field's name for True, an empty text for False. The field `yes` is shown in both cases."""
     if isinstance(value, bool) and name != "yes":
-        return name.replace("_", " ") if value else ""
-    return _plain(value)
+        return word(name.replace("_", " ")) if value else ""
+    return _plain(value, word)
 
 
-def _plain(value: object) -> str:
+def _plain(value: object, word: Callable[[str], str]) -> str:
     if isinstance(value, list | tuple):
-        return "[" + ",".join(map(_plain, value)) + "]"
-    return ("yes" if value else "no") if isinstance(value, bool) else str(value)
+        return "[" + ",".join(_plain(part, word) for part in value) + "]"
+    return word("yes" if value else "no") if isinstance(value, bool) else str(value)

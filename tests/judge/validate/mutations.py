@@ -77,4 +77,6 @@ def _other(value: Any) -> Any:
         return f"{value}x"
     if isinstance(value, list):
         return [*value, 1]
+    if isinstance(value, tuple):  # the places of identifiers in a text
+        return (*value, (0, 1))
     return 1 if value is None else None

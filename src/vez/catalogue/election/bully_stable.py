@@ -15,7 +15,7 @@ Deviations:  The order of births replaces the uptime: all uptimes grow at the sa
 from __future__ import annotations
 
 from vez import core
-from vez.core import Assumption, Io, Message, Parameter, Property, View
+from vez.core import Assumption, Io, Message, Parameter, ProcessId, Property, View
 
 FOLLOWER, CANDIDATE, WAITING, LEADER, RETURNING = "FOLLOWER", "CANDIDATE", "WAITING", "LEADER", "RETURNING"
 
@@ -28,7 +28,7 @@ class Present(Message):
     """I am here, with this birth number, and this is the leader."""
 
     birth: int
-    leader: int | None
+    leader: ProcessId | None
 
 
 class Election(Message):

@@ -20,19 +20,19 @@ Deviations:  In Camargos, Coordenação, a process that is not a candidate drops
 from __future__ import annotations
 
 from vez import core
-from vez.core import Assumption, Io, Message, Property, Ring, View
+from vez.core import Assumption, Io, Message, ProcessId, Property, Ring, View, named
 
 
 class Election(Message):
     """A process stands for election."""
 
-    candidate: int
+    candidate: ProcessId
 
 
 class Elected(Message):
     """A process has won."""
 
-    leader: int
+    leader: ProcessId
 
 
 class ExtremaFinding(core.Election):
@@ -85,7 +85,7 @@ class ExtremaFinding(core.Election):
     def status(self) -> str:
         if self.passed_on is not None:
             return "candidate"
-        return "" if self.leader is None else f"leader is {self.leader}"
+        return "" if self.leader is None else f"leader is {named(self.leader)}"
 
     def view(self) -> View | None:
         return View(active=True) if self.passed_on is not None else None

@@ -15,7 +15,7 @@ Deviations:  The process whose identifier wins leads, not the process that holds
 from __future__ import annotations
 
 from vez import core
-from vez.core import Assumption, Io, Message, Property, Ring, View
+from vez.core import Assumption, Io, Message, ProcessId, Property, Ring, View, named
 
 IDLE, ACTIVE, RELAY = "", "active", "relay"
 
@@ -23,19 +23,19 @@ IDLE, ACTIVE, RELAY = "", "active", "relay"
 class First(Message):
     """The identifier that the nearest active process on the left holds."""
 
-    candidate: int
+    candidate: ProcessId
 
 
 class Second(Message):
     """The identifier that the active process to the left of that one holds."""
 
-    candidate: int
+    candidate: ProcessId
 
 
 class Elected(Message):
     """The identifier that won, sent once round the ring."""
 
-    leader: int
+    leader: ProcessId
 
 
 class DolevKlaweRodeh(core.Election):
@@ -93,8 +93,8 @@ class DolevKlaweRodeh(core.Election):
 
     def status(self) -> str:
         if self.leader is not None:
-            return f"leader is {self.leader}"
-        return f"holds {self.held}" if self.state == ACTIVE else self.state
+            return f"leader is {named(self.leader)}"
+        return f"holds {named(self.held)}" if self.state == ACTIVE else self.state
 
     def view(self) -> View | None:
         return View(active=self.state == ACTIVE) if self.state != IDLE else None

@@ -19,13 +19,13 @@ Deviations:  Messages carry their round, so channels need not be FIFO. In Camarg
 from __future__ import annotations
 
 from vez.catalogue.election.successive import Stage, Successive
-from vez.core import BidirectionalRing, Io, Message, View
+from vez.core import BidirectionalRing, Io, Message, ProcessId, View, named
 
 
 class Candidate(Message):
     """The identifier of an active process, on its way to the next active one."""
 
-    candidate: int
+    candidate: ProcessId
     round: int
     rightward: bool
     stage: Stage = ()
@@ -34,7 +34,7 @@ class Candidate(Message):
 class Elected(Message):
     """The last active process leads."""
 
-    leader: int
+    leader: ProcessId
     stage: Stage = ()
 
 
@@ -104,7 +104,7 @@ class Franklin(Successive):
 
     def status(self) -> str:
         if self.leader is not None and not self.taking_part:
-            return f"leader is {self.leader}"
+            return f"leader is {named(self.leader)}"
         if not self.round:
             return ""
         return f"active, round {self.round}" if self.active else "passive"

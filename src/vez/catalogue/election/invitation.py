@@ -18,7 +18,7 @@ Deviations:  Members are not asked for their tasks; a group is a leader and its 
 from __future__ import annotations
 
 from vez import core
-from vez.core import Assumption, Durable, Io, Message, Parameter, Property
+from vez.core import Assumption, Durable, Io, Message, Parameter, ProcessId, Property, named
 
 NORMAL, INVITING, JOINING = "", "inviting", "joining"
 
@@ -34,7 +34,7 @@ class Leader(Message):
 class Invitation(Message):
     """Join this group; sent by its leader, and passed on by the leaders of the invited groups."""
 
-    leader: int
+    leader: ProcessId
     group: int
 
 
@@ -183,4 +183,5 @@ class Invitations(core.Election):
         self.leader, self.members, self.others = io.me, frozenset(), frozenset()
 
     def status(self) -> str:
-        return f"{self.state or 'leader is ' + str(self.leader)}, group {self.group}"
+        follows = "" if self.leader is None else f"leader is {named(self.leader)}"
+        return f"{self.state or follows}, group {self.group}"

@@ -12,7 +12,7 @@ Deviations:  A process that is trusted again returns to the list.
 
 from __future__ import annotations
 
-from vez.core import Assumption, Election, Io, Property
+from vez.core import Assumption, Election, Io, Property, named
 
 
 class Luis(Election):
@@ -45,4 +45,4 @@ class Luis(Election):
         io.elected(self.leader)
 
     def status(self) -> str:
-        return f"leader is {self.leader}"
+        return "" if self.leader is None else f"leader is {named(self.leader)}"

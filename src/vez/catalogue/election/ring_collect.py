@@ -16,20 +16,20 @@ Deviations:  The announcement is that of the early version. A process recognises
 from __future__ import annotations
 
 from vez.catalogue.election.successive import Stage, Successive
-from vez.core import Io, Message, Ring
+from vez.core import Io, Message, ProcessId, Ring, named
 
 
 class Collect(Message):
     """The identifiers collected so far, the starter's first."""
 
-    names: tuple[int, ...]
+    names: tuple[ProcessId, ...]
     stage: Stage = ()
 
 
 class Elected(Message):
     """All identifiers have been collected, and this is the smallest."""
 
-    leader: int
+    leader: ProcessId
     stage: Stage = ()
 
 
@@ -77,5 +77,5 @@ class RingCollect(Successive):
 
     def status(self) -> str:
         if self.leader is not None and not self.standing:
-            return f"leader is {self.leader}"
+            return f"leader is {named(self.leader)}"
         return "collecting" if self.standing else ""

@@ -19,9 +19,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from vez import core
-from vez.core import Assumption, Io, Property
+from vez.core import Assumption, Io, ProcessId, Property
 
-Stage = tuple[int, ...]
+Stage = tuple[ProcessId, ...]
 """The dead that an election leaves out, in ascending order. Empty in the first one."""
 
 

@@ -14,7 +14,7 @@ Deviations:  A candidate gives up as soon as it receives a larger probe. A proce
 from __future__ import annotations
 
 from vez.catalogue.election.successive import Stage, Successive
-from vez.core import BidirectionalRing, Io, Message, View
+from vez.core import BidirectionalRing, Io, Message, ProcessId, View
 
 IDLE, CANDIDATE, DEFEATED, LEADER = "", "candidate", "defeated", "leader"
 
@@ -22,7 +22,7 @@ IDLE, CANDIDATE, DEFEATED, LEADER = "", "candidate", "defeated", "leader"
 class Probe(Message):
     """Is any of the next 2^phase processes larger? `hops` counts those reached, the receiver included."""
 
-    candidate: int
+    candidate: ProcessId
     phase: int
     hops: int
     rightward: bool
@@ -32,7 +32,7 @@ class Probe(Message):
 class Reply(Message):
     """No process within reach is larger; on its way back to the candidate."""
 
-    candidate: int
+    candidate: ProcessId
     rightward: bool
     stage: Stage = ()
 
@@ -40,7 +40,7 @@ class Reply(Message):
 class Elected(Message):
     """The winner, sent once round the ring."""
 
-    leader: int
+    leader: ProcessId
     stage: Stage = ()
 
 

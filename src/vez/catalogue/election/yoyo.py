@@ -26,20 +26,20 @@ from typing import ClassVar
 import msgspec
 
 from vez.catalogue.election.successive import Stage, Successive
-from vez.core import Assumption, Grid, Io, Message, View
+from vez.core import Assumption, Grid, Io, Message, ProcessId, View, named
 
 
 class Name(Message):
     """Set-up: my identifier."""
 
-    name: int
+    name: ProcessId
     stage: Stage = ()
 
 
 class Down(Message):
     """The least identifier received from above."""
 
-    least: int
+    least: ProcessId
     round: int
     stage: Stage = ()
 
@@ -56,7 +56,7 @@ class Up(Message):
 class Elected(Message):
     """The last source leads; sent to all by flooding."""
 
-    leader: int
+    leader: ProcessId
     stage: Stage = ()
 
 
@@ -194,7 +194,7 @@ class YoYo(Successive):
 
     def status(self) -> str:
         if self.leader is not None and not self.taking_part:
-            return f"leader is {self.leader}"
+            return f"leader is {named(self.leader)}"
         if not self.round:
             return ""
         if not self.above and not self.below:

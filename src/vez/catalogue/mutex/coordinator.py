@@ -15,7 +15,7 @@ Deviations:  In Camargos, the coordinator answers a release with a ResponseFree.
 
 from __future__ import annotations
 
-from vez.core import Assumption, Io, Message, Mutex, Parameter, Property, Star
+from vez.core import Assumption, Io, Message, Mutex, Parameter, Property, Star, named
 
 
 class Request(Message):
@@ -102,4 +102,4 @@ class Coordinator(Mutex):
     def status(self) -> str:
         if not self.coordinates:
             return ""
-        return f"{'busy' if self.busy else 'free'}, queue [{', '.join(map(str, self.queue))}]"
+        return f"{'busy' if self.busy else 'free'}, queue [{', '.join(map(named, self.queue))}]"

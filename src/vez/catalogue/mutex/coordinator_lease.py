@@ -17,7 +17,7 @@ Deviations:  A release carries its token, so that a late release cannot free the
 
 from __future__ import annotations
 
-from vez.core import Assumption, Durable, Io, Message, Mutex, Parameter, Property, Star
+from vez.core import Assumption, Durable, Io, Message, Mutex, Parameter, Property, Star, named
 
 
 class Request(Message):
@@ -122,4 +122,4 @@ class CoordinatorLease(Mutex):
     def status(self) -> str:
         if not self.coordinates:
             return ""
-        return f"{f'lease {self.lease}' if self.lease else 'free'}, queue [{', '.join(map(str, self.queue))}]"
+        return f"{f'lease {self.lease}' if self.lease else 'free'}, queue [{', '.join(map(named, self.queue))}]"

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from bisect import bisect
 
-from vez.core import Assumption, Io, Message, Mutex, Property
+from vez.core import Assumption, Io, Message, Mutex, Property, named
 
 OUTSIDE, WANTED, HELD = "OUTSIDE", "WANTED", "HELD"
 
@@ -119,5 +119,5 @@ class Lamport(Mutex):
             self.queue = self.queue[:place] + self.queue[place + 1 :]
 
     def status(self) -> str:
-        queue = ", ".join(f"{process}@{timestamp}" for timestamp, process in self.queue)
+        queue = ", ".join(f"{named(process)}@{timestamp}" for timestamp, process in self.queue)
         return f"{self.state}, queue [{queue}]" if self.queue else self.state

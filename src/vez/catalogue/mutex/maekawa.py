@@ -18,7 +18,7 @@ Deviations:  Voting sets are a parameter, or come from the grid, even if N is no
 
 from __future__ import annotations
 
-from vez.core import Assumption, Io, Message, Mutex, Parameter, Property, VotingSets, voting_set
+from vez.core import Assumption, Io, Message, Mutex, Parameter, Property, View, VotingSets, named, voting_set
 
 RELEASED, WANTED, HELD = "RELEASED", "WANTED", "HELD"
 
@@ -88,7 +88,12 @@ class Maekawa(Mutex):
             self.voted_for, self.queue = self.queue[0], self.queue[1:]
             io.send(self.voted_for, Vote())
 
+    def view(self) -> View | None:
+        missing = frozenset(self.voters) - self.votes if self.state == WANTED else frozenset()
+        holder = frozenset(() if self.voted_for is None or not self.queue else (self.voted_for,))
+        return View(waits_for=tuple(sorted(missing | holder)))
+
     def status(self) -> str:
-        vote = f", voted for {self.voted_for}" if self.voted_for is not None else ""
-        queue = f", queue [{', '.join(map(str, self.queue))}]" if self.queue else ""
+        vote = f", voted for {named(self.voted_for)}" if self.voted_for is not None else ""
+        queue = f", queue [{', '.join(map(named, self.queue))}]" if self.queue else ""
         return f"{self.state}{vote}{queue}"

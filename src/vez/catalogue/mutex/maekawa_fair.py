@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from bisect import bisect
 
-from vez.core import Assumption, Io, Message, Mutex, Parameter, Property, VotingSets, voting_set
+from vez.core import Assumption, Io, Message, Mutex, Parameter, Property, VotingSets, named, voting_set
 
 RELEASED, WANTED, HELD = "RELEASED", "WANTED", "HELD"
 
@@ -202,6 +202,8 @@ class MaekawaFair(Mutex):
 
     def status(self) -> str:
         own = f"{self.state} at {self.timestamp}" if self.state == WANTED else self.state
-        vote = f", voted for {self.voted_for[1]}" if self.voted_for is not None else ""
-        queue = f", queue [{', '.join(f'{process}@{time}' for time, process in self.queue)}]" if self.queue else ""
+        vote = f", voted for {named(self.voted_for[1])}" if self.voted_for is not None else ""
+        queue = (
+            f", queue [{', '.join(f'{named(process)}@{time}' for time, process in self.queue)}]" if self.queue else ""
+        )
         return own + vote + queue

@@ -15,13 +15,13 @@ Deviations:  At the start the hub has the token, and all others point to it.
 
 from __future__ import annotations
 
-from vez.core import Assumption, Io, Message, Mutex, Property
+from vez.core import Assumption, Io, Message, Mutex, ProcessId, Property, named
 
 
 class Request(Message):
     """Process `origin` wants the token; passed on along `last`."""
 
-    origin: int
+    origin: ProcessId
 
 
 class Token(Message):
@@ -89,6 +89,6 @@ class NaimiTrehel(Mutex):
 
     def status(self) -> str:
         parts = ["token"] if self.has_token else []
-        parts += [f"last {self.last}"] if self.last is not None else ["root"]
-        parts += [f"next {self.next}"] if self.next is not None else []
+        parts += [f"last {named(self.last)}"] if self.last is not None else ["root"]
+        parts += [f"next {named(self.next)}"] if self.next is not None else []
         return ", ".join(parts)

@@ -19,7 +19,7 @@ Deviations:  In the early version any release makes a coordinator free, also one
 
 from __future__ import annotations
 
-from vez.core import Assumption, Durable, Io, Message, Mutex, Parameter, Property
+from vez.core import Assumption, Durable, Io, Message, Mutex, Parameter, Property, View, named
 
 OUTSIDE, WANTED, HELD = "OUTSIDE", "WANTED", "HELD"
 COORDINATORS = 3
@@ -118,10 +118,15 @@ class Quorum(Mutex):
             participant, number = self.granted
             io.send(participant, Grant(number))
 
+    def view(self) -> View | None:
+        missing = frozenset(self.electorate) - self.permissions if self.state == WANTED else frozenset()
+        holder = frozenset((self.granted[0],) if self.granted and self.queue else ())
+        return View(waits_for=tuple(sorted(missing | holder)))
+
     def status(self) -> str:
         if self.state != OUTSIDE:
-            return f"{self.state}, permissions {{{', '.join(map(str, sorted(self.permissions)))}}}"
+            return f"{self.state}, permissions {{{', '.join(map(named, sorted(self.permissions)))}}}"
         if self.coordinates:
-            holder = f"granted {self.granted[0]}" if self.granted else "free"
-            return f"{holder}, queue [{', '.join(str(participant) for participant, _ in self.queue)}]"
+            holder = f"granted {named(self.granted[0])}" if self.granted else "free"
+            return f"{holder}, queue [{', '.join(named(participant) for participant, _ in self.queue)}]"
         return ""

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from vez.core import Assumption, Durable, Io, Message, Mutex, Parameter, Property
+from vez.core import Assumption, Durable, Io, Message, Mutex, Parameter, Property, named
 
 OUTSIDE, WANTED, HELD, BACKING_OFF = "OUTSIDE", "WANTED", "HELD", "BACKING_OFF"
 COORDINATORS = 3
@@ -148,8 +148,8 @@ class QuorumRetry(Mutex):
 
     def status(self) -> str:
         if self.state in (WANTED, HELD):
-            return f"{self.state}, permissions {{{', '.join(map(str, sorted(self.permissions)))}}}"
+            return f"{self.state}, permissions {{{', '.join(map(named, sorted(self.permissions)))}}}"
         if self.coordinates:
-            holder = "free" if self.granted is None else f"granted {self.granted}"
-            return f"{holder}, queue [{', '.join(map(str, self.queue))}]"
+            holder = "free" if self.granted is None else f"granted {named(self.granted)}"
+            return f"{holder}, queue [{', '.join(map(named, self.queue))}]"
         return self.state if self.state == BACKING_OFF else ""

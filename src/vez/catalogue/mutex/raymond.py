@@ -19,7 +19,7 @@ Deviations:  The tree is the heap order of the identifiers, each process with `a
 
 from __future__ import annotations
 
-from vez.core import Assumption, Io, Message, Mutex, Parameter, Property
+from vez.core import Assumption, Io, Message, Mutex, Parameter, Property, named
 
 
 class Request(Message):
@@ -94,5 +94,5 @@ class Raymond(Mutex):
             io.send(self.holder, Request())
 
     def status(self) -> str:
-        queue = f", queue [{', '.join(map(str, self.queue))}]" if self.queue else ""
-        return f"→ {self.holder}{queue}"
+        queue = f", queue [{', '.join(map(named, self.queue))}]" if self.queue else ""
+        return f"→ {named(self.holder)}{queue}"

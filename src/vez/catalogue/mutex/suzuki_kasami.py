@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
-from vez.core import Assumption, Io, Message, Mutex, Property
+from vez.core import Assumption, Io, Message, Mutex, ProcessId, Property, named
 
 
 class Request(Message):
@@ -32,7 +32,7 @@ class Request(Message):
 class Token(Message):
     """Its holder may enter. Carries the queue, and each process's last served request by ascending identifier."""
 
-    queue: tuple[int, ...]
+    queue: tuple[ProcessId, ...]
     served: tuple[int, ...]
 
 
@@ -112,7 +112,7 @@ class SuzukiKasami(Mutex):
     def status(self) -> str:
         if self.token is None:
             return ""
-        return f"token, queue [{', '.join(map(str, self.token.queue))}]"
+        return f"token, queue [{', '.join(map(named, self.token.queue))}]"
 
 
 def _replaced(numbers: tuple[int, ...], place: int, number: int) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ import msgspec
 from vez.core.effects import CancelTimer, Choose, Elect, Enter, Note, Send, SetTimer, spurious_state
 from vez.core.message import Message, fields_of, plain_values
 from vez.core.process import DURABLE, Process, marked
+from vez.core.process_ids import unmarked
 from vez.core.recorder import durable_changes
 from vez.core.trace import (
     AnyEvent,
@@ -78,15 +79,18 @@ def expected(call: HandlerCall, candidate: Candidate, outcome: Outcome, phase: i
             case Elect(leader, term):
                 event = Elected(at, me, leader, term)
             case Note(text):
-                event = Noted(at, me, text)
+                plain, places = unmarked(text)
+                event = Noted(at, me, plain, () if "names" in context.unseen else places)
         effects.append(event)
     events += [event for event in effects if event is not None]
     if not whole:
         events.append(outcome.failed or Chose(at, me, outcome.asked, -1))
         return Expected(events, effects, messages, candidate)
     status, view = outcome.body.status(), outcome.body.view() or NO_VIEW
+    if "names" in context.unseen:
+        status, view = unmarked(status)[0], msgspec.structs.replace(view, waits_for=())
     if status != candidate.status:
-        events.append(Status(at, me, status))
+        events.append(Status(at, me, *unmarked(status)))
     if view != candidate.view:
         events.append(Viewed(at, me, view))
     return Expected(events, effects, messages, Candidate(outcome.body, timers, status, view, candidate.guesses))

@@ -255,6 +255,7 @@ def unseen_words(trace: Trace) -> Iterable[str]:
         "timers": "which timers were set and cancelled: only that a timer that ran out had been set",
         "choices": "what handlers chose: every choice that explains the events is followed",
         "stored": "what was stored: durable fields are taken from the handlers",
+        "names": "which numbers in texts are processes, and for whom processes wait: only pictures need it",
     }
     yield from (words[kind] for kind in trace.header.unseen)
     for process in trace.header.cut:

@@ -13,6 +13,7 @@ from vez.core import trace as events
 from vez.core.assumptions import Assumption
 from vez.core.message import Message, plain_values
 from vez.core.process import DURABLE, PARAMETER, initial_fields, marked
+from vez.core.process_ids import unmarked
 from vez.core.trace import AnyEvent
 from vez.errors import Misuse, ProtocolBug, ReliableNotKept, VezError
 from vez.worlds.node.application import Application
@@ -177,7 +178,7 @@ class Node(Outside):
             "entries": application.entries,
             "leader": application.leader,
             "term": application.term,
-            "words": self._pump.process.status(),
+            "words": unmarked(self._pump.process.status())[0],
             "sent": sum(self._pump.sent.values()),
             "by_kind": dict(self._pump.sent),
             "received": self._pump.received,

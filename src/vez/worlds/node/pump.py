@@ -21,6 +21,7 @@ from vez.core.drawn_view import View
 from vez.core.effects import CancelTimer, Choose, Effect, Elect, Enter, Note, Send, SetTimer, check_text
 from vez.core.message import Message, fields_of, plain_values
 from vez.core.process import DURABLE, Process, handlers_of, marked
+from vez.core.process_ids import unmarked
 from vez.core.recorder import ActionRecorder, Point, Recorder, Site
 from vez.core.topology import Topology
 from vez.core.trace import AnyEvent
@@ -287,7 +288,7 @@ class Pump:
                     self._application.leader, self._application.term = leader, term
                     log.append(events.Elected(at, self._me, leader, term))
                 case Note(text):
-                    log.append(events.Noted(at, self._me, text))
+                    log.append(events.Noted(at, self._me, *unmarked(text)))
         return letters
 
     def _send_under(self, fate: Fate, at: int, to: int, letter: Letter, message: Message) -> None:
@@ -351,7 +352,7 @@ class Pump:
         if text != self._status:
             check_text(self._kind.__name__, f"status() of process {self._me} gave", text)
             self._status = text
-            log.append(events.Status(at, self._me, text))
+            log.append(events.Status(at, self._me, *unmarked(text)))
         view = self.process.view() or NO_VIEW
         if view != self._view:
             self._view = view

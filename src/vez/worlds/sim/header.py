@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from vez.core import overrides
 from vez.core import trace as events
-from vez.core.process import Process, bypass_bound, initial_fields
+from vez.core.process import Process, bypass_bound, handlers_of, initial_fields
+from vez.core.process_ids import identifier_paths
 from vez.core.trace import End, Header, Promises
+from vez.errors import BadHandler
 from vez.worlds.sim.delays import us
 from vez.worlds.sim.setup import Setup
 
@@ -39,8 +41,18 @@ def make_header(setup: Setup, process: Process, end: End, ended_at: int) -> Head
         promises=_promises(setup, end),
         initial={str(me): initial_fields(setup.process(me)) for me in setup.values if me is not None},
         names=tuple(scenario.names.get(str(process), "") for process in topology.ids) if scenario.names else (),
+        identifiers=_identifiers(algorithm),
         title=scenario.title,
     )
+
+
+def _identifiers(algorithm: type[Process]) -> dict[str, tuple[str, ...]]:
+    """The fields that hold identifiers of processes, by kind of message."""
+    try:
+        kinds = handlers_of(algorithm).kinds
+    except BadHandler:  # its message classes cannot be found by name, for example inside a function
+        return {}
+    return {name: paths for name in sorted(kinds) if (paths := identifier_paths(kinds[name].message))}
 
 
 def _candidates(process: Process, ids: tuple[int, ...]) -> tuple[int, ...]:

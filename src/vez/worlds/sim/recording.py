@@ -10,6 +10,7 @@ from vez.core.drawn_view import View
 from vez.core.effects import check_leader, check_text
 from vez.core.message import plain_values
 from vez.core.process import DURABLE, PARAMETER, Process, marked
+from vez.core.process_ids import unmarked
 from vez.core.trace import AnyEvent
 from vez.worlds.sim.agenda import Agenda
 from vez.worlds.sim.setup import Setup
@@ -73,7 +74,7 @@ class Recording:
     def note(self, process: int, text: str) -> None:
         """Record a remark, made by a process or about it."""
         check_text(self._algorithm, f"process {process} called io.note", text)
-        self.add(events.Noted, process, text)
+        self.add(events.Noted, process, *unmarked(text))
 
     def handler_ended(self, me: int, process: Process, started: int) -> None:
         """Record the fields that a handler stored, before its effects, and the status and the view if they changed.
@@ -86,7 +87,7 @@ class Recording:
         if text != self._status.get(me, ""):
             check_text(self._algorithm, f"status() of process {me} gave", text)
             self._status[me] = text
-            self.add(events.Status, me, text)
+            self.add(events.Status, me, *unmarked(text))
         view = process.view() or NO_VIEW
         if view != self._views.get(me, NO_VIEW):
             self._views[me] = view

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from vez.catalogue.mutex.elected_coordinator.coordinator import TERM_STEP, Coordinator
 from vez.catalogue.mutex.elected_coordinator.voter import ELECTIONS
-from vez.core import Assumption, Io, Property
+from vez.core import Assumption, Io, Property, named
 from vez.core.inner_process import build
 
 __all__ = ["ELECTIONS", "TERM_STEP", "ElectedCoordinator"]
@@ -74,8 +74,8 @@ class ElectedCoordinator(Coordinator):
 
     def status(self) -> str:
         if self.ruling:
-            holder = "free" if self.holder is None else f"{self.holder} inside"
-            return f"coordinates: {holder}, queue [{', '.join(map(str, self.queue))}]"
+            holder = "free" if self.holder is None else f"{named(self.holder)} inside"
+            return f"coordinates: {holder}, queue [{', '.join(map(named, self.queue))}]"
         if self.awaited:
-            return f"takes over, awaits {', '.join(map(str, sorted(self.awaited)))}"
-        return "" if self.coordinator is None else f"follows {self.coordinator}"
+            return f"takes over, awaits {', '.join(map(named, sorted(self.awaited)))}"
+        return "" if self.coordinator is None else f"follows {named(self.coordinator)}"
