@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
+from collections.abc import Mapping, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 from vez.core.trace import Trace
 from vez.draw import html
@@ -49,24 +52,41 @@ class Page(HTMLParser):
                 self.text[name] = self.text.get(name, "") + data
 
 
+QUIET = ("no-first-run", "disable-background-networking", "disable-component-update", "disable-sync")
+
+
 def open_page(chromium: str, folder: Path, page: str, moment: str = "", budget_ms: int = 3000) -> Page:
     """A page after some time in a browser. Fails if the browser reported an error."""
     file = folder / "page.html"
     file.write_text(page, encoding="utf-8")
-    quiet = ("no-first-run", "disable-background-networking", "disable-component-update", "disable-sync")
-    options = ("headless", "no-sandbox", "disable-gpu", *quiet, "enable-logging=stderr", "dump-dom")
-    more = (f"user-data-dir={folder / 'profile'}", f"virtual-time-budget={budget_ms}")
+    options = ("headless", "no-sandbox", "disable-gpu", *QUIET, "enable-logging=stderr", "dump-dom")
+    files = ("allow-file-access-from-files", f"user-data-dir={folder / 'profile'}")
     done = subprocess.run(
-        [chromium, *(f"--{option}" for option in (*options, *more)), f"{file.as_uri()}#{moment}"],
+        [chromium, *(f"--{one}" for one in (*options, *files, f"virtual-time-budget={budget_ms}")),
+         f"{file.as_uri()}#{moment}"],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=240,
         check=True,
-    )
-    assert "CONSOLE" not in done.stderr
+    )  # fmt: skip
+    assert "CONSOLE" not in done.stderr, done.stderr
     return Page(done.stdout)
 
 
 def look(chromium: str, folder: Path, trace: Trace, verdicts: tuple[Verdict, ...], moment: str) -> Page:
     """The page of a trace, opened at a moment."""
     return open_page(chromium, folder, html(trace, verdicts), moment)
+
+
+def measure(
+    chromium: str, folder: Path, pages: Mapping[str, str], size: tuple[int, int], moments: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """What `measure.js` finds in each page at each moment, in a window of that size."""
+    for name, page in pages.items():
+        (folder / f"{name}.html").write_text(page, encoding="utf-8")
+    job = {"pages": list(pages), "width": size[0], "height": size[1], "moments": list(moments)}
+    script = Path(__file__).with_name("measure.js").read_text(encoding="utf-8")
+    body = f'<pre id="findings"></pre><script>const JOB = {json.dumps(job)};\n{script}</script>'
+    budget = 2000 + len(pages) * (400 + 100 * len(moments))
+    found = open_page(chromium, folder, f"<!doctype html><body>{body}", budget_ms=budget)
+    return dict(json.loads(found.text["findings"]))

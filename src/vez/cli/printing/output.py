@@ -124,9 +124,10 @@ def print_diagram(report: Report, kind: str, output: Path | None) -> None:
         out = console()
         color = output is None and out.is_terminal and not out.no_color
         width = out.width if output is None else PIPE_WIDTH
-        picture = draw.text(report.trace, report.verdicts, width=width, color=color)
+        picture = draw.text(report.trace, report.verdicts, width=width, color=color, language=language())
     else:
-        picture = draw.FORMATS[kind](report.trace, report.verdicts)
+        spoken = {} if kind == "html" else {"language": language()}  # a page has both
+        picture = draw.FORMATS[kind](report.trace, report.verdicts, **spoken)
     if output is None:
         click.echo(picture)
     else:

@@ -22,25 +22,26 @@ def legend(picture: Picture, wide: int, line: Mapping[str, str], style_of: Mappi
         ("paused", bool(history.pauses)),
     ]
     row, place = Row(wide), 0
-    names = {"waiting": "waiting", "inside": "inside", "leads": "leader", "paused": "standing still"}
+    names = {"waiting": "waiting", "inside": "inside", "leads": "leader", "paused": "paused"}
     parts = [(line[kind], names[kind], style_of[kind]) for kind, occurs in kinds if occurs]
     parts += [("✗", "crashed", "red")] if history.downs else []
     parts += (
         [("─✗", "lost", "red")] if any(arrow.fate not in ("delivered", "flying") for arrow in picture.arrows) else []
     )
     parts += [("!", "broken", "bold red")] if any(one.start is not None for one in picture.violations) else []
-    for sign, name, style in parts:
+    for sign, key, style in parts:
+        name = picture.told(f"sign_{key}")
         row.put(place, sign, style).put(place + len(sign) + 1, name, "dim")
         place += len(sign) + len(name) + 4
     return [row] if parts else []
 
 
-def cap(rows: list[Row], wide: int) -> list[Row]:
+def cap(picture: Picture, rows: list[Row], wide: int) -> list[Row]:
     """The lines; if there are more than MAX_LINES, without the middle."""
     if len(rows) <= MAX_LINES:
         return rows
     left_out = len(rows) - MAX_LINES
-    gap = Row(wide).put(2, f"⋮ {left_out:,} lines left out here", "bold yellow")
+    gap = Row(wide).put(2, picture.told("drawn_fewer_lines", count=left_out), "bold yellow")
     return [*rows[: MAX_LINES - TAIL_LINES], Row(wide), gap, Row(wide), *rows[-TAIL_LINES:]]
 
 

@@ -6,9 +6,8 @@ Intervals (stays, reigns, crashes) come from `History`, so that a picture and a 
 from __future__ import annotations
 
 import unicodedata
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import msgspec
 
@@ -17,15 +16,14 @@ from vez.core.trace import (
     INTERNAL,
     AnyEvent,
     Crashed,
-    Cut,
     Delivered,
     Elected,
     Entered,
     Header,
-    Healed,
     Left,
     Lost,
     MessageId,
+    Noted,
     Paused,
     Recovered,
     Resumed,
@@ -34,11 +32,15 @@ from vez.core.trace import (
     Trace,
     Wanted,
     Withdrew,
-    label,
 )
+from vez.draw.trace.cycle import cycle_of
+from vez.draw.trace.partitions import partitions_of
 from vez.judge.properties.history import History
 from vez.judge.properties.verdict import Span, Verdict
 from vez.judge.properties.verdict import Status as Word
+from vez.judge.words import Language, Sentence, property_name, said
+from vez.judge.words.remarks import message_words, remark_words
+from vez.judge.words.sentence import Teller
 
 Fate = Literal["delivered", "loss", "partition", "crash", "flying"]
 MAX_TEXT = 200
@@ -52,6 +54,7 @@ class Arrow(msgspec.Struct, frozen=True):
     """Number of the message among those of its sender."""
     sender: int
     to: int
+    kind: str
     label: str
     sent_at: int
     sent_index: int
@@ -78,20 +81,11 @@ class Violation(msgspec.Struct, frozen=True):
     spans: tuple[Span, ...]
 
 
-class Partition(msgspec.Struct, frozen=True):
-    """Channels that were cut, or healed, at one moment."""
-
-    at: int
-    index: int
-    last_index: int
-    cut: bool
-    words: str
-
-
 class Picture:
-    """A trace and its verdicts, read once for all formats."""
+    """A trace and its verdicts, read once for all formats, with its words in one language."""
 
-    def __init__(self, trace: Trace, verdicts: Sequence[Verdict] = ()) -> None:
+    def __init__(self, trace: Trace, verdicts: Sequence[Verdict] = (), language: Language = "en") -> None:
+        self.language: Language = language
         self.trace = trace = shown(once_round(trace))
         self.loop = trace.header.loop_us
         self.ids = trace.header.ids
@@ -100,11 +94,18 @@ class Picture:
         self.end = self.history.end
         self.column = {process: place for place, process in enumerate(self.ids)}
         self.names = display_names(trace.header)
+        """The names above the lifelines."""
+        self.called = called(trace.header)
+        """The names in texts; empty if the scenario gives none."""
+        self._teller = Teller(language, self.called)
         self.broken = tuple(verdict for verdict in self.verdicts if verdict.status is Word.BROKEN)
-        self.violations = tuple(_violation(verdict, self.end, self.names) for verdict in self.broken)
-        self.arrows = _arrows(trace, self.end)
+        stuck = any(verdict.name == Property.DEADLOCK_FREEDOM for verdict in self.broken)
+        self.cycle = cycle_of(trace) if stuck else ()
+        """Who waits for whom, each for the next, if the run got stuck."""
+        self.violations = tuple(self._violation(verdict) for verdict in self.broken)
+        self.arrows = _arrows(self)
         self.arriving = {arrow.end_index: arrow for arrow in self.arrows if arrow.fate != "flying"}
-        self.partitions = _partitions(trace)
+        self.partitions = partitions_of(trace, self._teller)
 
     @property
     def spans(self) -> tuple[Span, ...]:
@@ -115,8 +116,42 @@ class Picture:
     def title(self) -> str:
         """The run in one line."""
         header = self.trace.header
-        ids = len(header.ids)
-        return f"{clean(header.algorithm)} · {ids} process{'es' if ids != 1 else ''} · seed {header.seed}"
+        return self.told("drawn_title", algorithm=clean(header.algorithm), count=len(header.ids), seed=header.seed)
+
+    def told(self, key: str, **values: Any) -> str:
+        """A sentence, by its key, in the language and with the names of this picture."""
+        return self.tell(said(key, **values))
+
+    def tell(self, sentence: Sentence) -> str:
+        """A sentence in the language and with the names of this picture."""
+        return self._teller.tell(sentence)
+
+    def remark(self, event: Status | Noted) -> str:
+        """A status or a remark of an algorithm."""
+        return clean(remark_words(event, self.language, self.called))
+
+    def label(self, sent: Sent) -> str:
+        """A message in short notation: Request(41)."""
+        return clean(message_words(sent, self.trace.header.identifiers, self.language, self.called))
+
+    def evidence(self, verdict: Verdict) -> str:
+        """The evidence of a verdict, and for a deadlock the cycle of those who wait."""
+        words = clean(self.tell(verdict.said), 2 * MAX_TEXT)
+        if verdict.name != Property.DEADLOCK_FREEDOM or not self.cycle:
+            return words
+        cycle = " → ".join(self._teller.named(process) for process in (*self.cycle, self.cycle[0]))
+        return self.told("drawn_cycle", evidence=words, cycle=cycle)
+
+    def _violation(self, verdict: Verdict) -> Violation:
+        name = verdict.name if self.language == "en" else property_name(verdict.name, self.language)
+        words = self.told("drawn_broken", name=clean(name), evidence=self.evidence(verdict))
+        known = [span for span in verdict.spans if span.start <= self.end]
+        if verdict.name in LIVENESS or not known:
+            return Violation(verdict.name, words, None, self.end, tuple(known))
+        start = max(span.start for span in known)  # earlier spans show who was inside before
+        red = [Span(span.process, max(span.start, start), span.end) for span in known if span.end >= start]
+        together = min(span.end for span in red)
+        return Violation(verdict.name, words, start, together if together > start else red[-1].end, tuple(red))
 
 
 def once_round(trace: Trace) -> Trace:
@@ -182,19 +217,8 @@ LIVENESS = frozenset(
 )
 
 
-def _violation(verdict: Verdict, end: int, names: Mapping[int, str]) -> Violation:
-    evidence = verdict.said.told("en", names)
-    words = f"{clean(verdict.name)} broken: {clean(evidence, 2 * MAX_TEXT)}"
-    known = [span for span in verdict.spans if span.start <= end]
-    if verdict.name in LIVENESS or not known:
-        return Violation(verdict.name, words, None, end, tuple(known))
-    start = max(span.start for span in known)  # earlier spans show who was inside before
-    red = [Span(span.process, max(span.start, start), span.end) for span in known if span.end >= start]
-    together = min(span.end for span in red)
-    return Violation(verdict.name, words, start, together if together > start else red[-1].end, tuple(red))
-
-
-def _arrows(trace: Trace, end: int) -> tuple[Arrow, ...]:
+def _arrows(picture: Picture) -> tuple[Arrow, ...]:
+    trace, end = picture.trace, picture.end
     sent: dict[MessageId, tuple[int, Sent]] = {}
     delivered: set[MessageId] = set()
     over: set[MessageId] = set()
@@ -203,9 +227,8 @@ def _arrows(trace: Trace, end: int) -> tuple[Arrow, ...]:
     def arrow(message: MessageId, at: int, index: int, fate: Fate) -> Arrow:
         start, event = sent[message]
         again = message in delivered
-        return Arrow(
-            event.number, event.process, event.to, clean(label(event)), event.at, start, at, index, fate, again
-        )  # fmt: skip
+        words = picture.label(event)
+        return Arrow(event.number, event.process, event.to, event.kind, words, event.at, start, at, index, fate, again)
 
     for index, event in enumerate(trace.events):
         match event:
@@ -223,53 +246,6 @@ def _arrows(trace: Trace, end: int) -> tuple[Arrow, ...]:
     last = len(trace.events)
     found += [arrow(message, end, last, "flying") for message in sent if message not in over]
     return tuple(found)
-
-
-def _partitions(trace: Trace) -> tuple[Partition, ...]:
-    """The partitions of a trace. Adjacent Cut (or Healed) events of one moment are one partition (or its end)."""
-    found: list[Partition] = []
-    cuts: set[tuple[int, int]] = set()
-    group: list[tuple[int, Cut | Healed]] = []
-
-    def close() -> None:
-        if group:
-            first, last = group[0], group[-1]
-            cut = isinstance(first[1], Cut)
-            channels = [(event.process, event.to) for _, event in group]
-            words = partition_words(trace.header.ids, cuts, channels) if cut else _healed_words(cuts, channels)
-            found.append(Partition(first[1].at, first[0], last[0], cut, words))
-            group.clear()
-
-    for index, event in enumerate(trace.events):
-        if group and (type(event) is not type(group[-1][1]) or event.at != group[-1][1].at):
-            close()
-        if isinstance(event, Cut | Healed):
-            group.append((index, event))
-            (cuts.add if isinstance(event, Cut) else cuts.discard)((event.process, event.to))
-    close()
-    return tuple(found)
-
-
-def partition_words(ids: Sequence[int], cuts: set[tuple[int, int]], new: Iterable[tuple[int, int]]) -> str:
-    """The partition as text: `1 2 | 3 4 5` if the cuts separate whole groups, otherwise the single channels."""
-    groups: dict[int, list[int]] = {}
-    reach: dict[int, set[int]] = defaultdict(set)
-    if len(ids) <= 64 and all((to, sender) in cuts for sender, to in cuts):
-        for process in ids:
-            reach[process] = {other for other in ids if other == process or (process, other) not in cuts}
-            groups.setdefault(min(reach[process]), []).append(process)
-        if len(groups) > 1 and all(reach[process] == set(group) for group in groups.values() for process in group):
-            return "partition " + " | ".join(" ".join(map(str, group)) for group in groups.values())
-    return "cut " + _channels(new)
-
-
-def _healed_words(cuts: set[tuple[int, int]], channels: Sequence[tuple[int, int]]) -> str:
-    return "healed " + _channels(channels) if cuts else "partition healed"
-
-
-def _channels(channels: Iterable[tuple[int, int]]) -> str:
-    names = [f"{sender}→{to}" for sender, to in channels]
-    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
 
 
 def clean(text: str, limit: int = MAX_TEXT) -> str:
@@ -296,3 +272,16 @@ def display_names(header: Header) -> dict[int, str]:
     for process, name in zip(header.ids, map(clean, names), strict=True):
         found[process] = name if name.endswith(str(process)) else f"{name} ({process})" if name else str(process)
     return found
+
+
+def called(header: Header) -> dict[int, str]:
+    """The names of processes inside texts: those of the scenario, if they tell the processes apart."""
+    names = [clean(name) for name in header.names]
+    if not any(names) or len(names) != len(header.ids):
+        return {}
+    shown = display_names(header)
+    numbers = set(map(str, header.ids))
+    return {
+        process: name if name and names.count(name) == 1 and name not in numbers - {str(process)} else shown[process]
+        for process, name in zip(header.ids, names, strict=True)
+    }

@@ -5,32 +5,32 @@ from __future__ import annotations
 import msgspec
 
 from vez.core.trace import INTERNAL, AnyEvent, Cut, Delivered, Healed, Lost, MessageId, Sent, Trace
+from vez.judge.words import Sentence, said
 
 MAX_PROCESSES = 24
 MAX_MESSAGES = 1000
 MAX_EVENTS = 8000
 
 
-def limit(trace: Trace) -> tuple[Trace, tuple[str, ...]]:
+def limit(trace: Trace) -> tuple[Trace, tuple[Sentence, ...]]:
     """The part of a trace that is drawn, and descriptions of what was left out."""
-    said: list[str] = []
+    gone: list[Sentence] = []
     ids, events = trace.header.ids, trace.events
     if len(ids) > MAX_PROCESSES:
-        said.append(f"{len(ids) - MAX_PROCESSES:,} of {len(ids):,} processes and their messages are left out")
+        gone.append(said("drawn_fewer_processes", count=len(ids) - MAX_PROCESSES, all=len(ids)))
         ids = ids[:MAX_PROCESSES]
         events = _among(frozenset(ids), events)
     stop = _stop(events)
     if stop < len(events):
         left_out = [event for event in events[stop:] if not isinstance(event, INTERNAL)]
         sent = sum(isinstance(event, Sent) for event in left_out)
-        what = f"the {len(left_out):,} events from {events[stop].at / 1000:g} ms on, with {sent:,} messages"
-        said.append(f"{what}, are left out")
+        gone.append(said("drawn_fewer_events", count=len(left_out), start=events[stop].at, sent=sent))
         events = events[:stop]
-    if not said:
+    if not gone:
         return trace, ()
     ended = events[-1].at if stop < len(trace.events) and events else trace.header.ended_at
     header = msgspec.structs.replace(trace.header, ids=ids, names=trace.header.names[: len(ids)], ended_at=ended)
-    return Trace(header, events), tuple(said)
+    return Trace(header, events), tuple(gone)
 
 
 def _among(ids: frozenset[int], events: tuple[AnyEvent, ...]) -> tuple[AnyEvent, ...]:

@@ -7,10 +7,33 @@ from html import escape
 from vez.draw.trace.canvas import cells
 from vez.draw.trace.layout import clean
 
+WIDTHS = {
+    **dict.fromkeys("ijlI'J|", 0.3),
+    **dict.fromkeys(" .,·/\\:;!-()[]ftr", 0.41),
+    **dict.fromkeys("mwMW@%#&→+<>=~^…", 1.0),
+}
+"""Widths of characters that differ from most, in parts of the size of the font."""
+USUAL, CAPITAL, BOLD = 0.64, 0.76, 1.13
+ASCENT, DESCENT = 0.95, 0.25
+"""Reach of a text above and below its baseline, in parts of the size of the font."""
 
-def width_of(text: str, size: float) -> float:
-    """Approximate width of a text in pixels; the font of the reader is not known."""
-    return (cells(text) * 0.56 + sum(map(str.isupper, text)) * 0.13) * size
+
+def width_of(text: str, size: float, *, bold: bool = False) -> float:
+    """Width of a text in pixels in DejaVu Sans. The font of the reader is not known; common ones are narrower."""
+    wide = sum(WIDTHS.get(char, (CAPITAL if char.isupper() else USUAL) * cells(char)) for char in text)
+    return wide * size * (BOLD if bold else 1)
+
+
+def shortened(text: str, room: float, size: float, *, bold: bool = False) -> str:
+    """The text, or its beginning and an ellipsis, in so many pixels."""
+    while width_of(text, size, bold=bold) > room and len(text) > 2:
+        text = text[:-2] + "…"
+    return text
+
+
+def box_of(x: float, y: float, wide: float, size: float) -> tuple[float, float, float, float]:
+    """The box of a text whose baseline begins at a point."""
+    return (x, y - ASCENT * size, x + wide, y + DESCENT * size)
 
 
 class Markup:

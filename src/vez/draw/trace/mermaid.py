@@ -30,6 +30,7 @@ from vez.core.trace import (
 from vez.draw.trace import event_labels
 from vez.draw.trace.layout import Arrow, Picture, Violation, clean
 from vez.judge.properties.verdict import Verdict
+from vez.judge.words import Language
 
 MAX_CHARACTERS = 45_000
 """Largest number of characters of a diagram. Mermaid refuses more than 50,000 unless it is configured otherwise."""
@@ -38,9 +39,9 @@ WRAP = (22, 32, 44)
 """Characters in a line of a note over one lifeline, two neighbours, and more."""
 
 
-def mermaid(trace: Trace, verdicts: Sequence[Verdict] = ()) -> str:
+def mermaid(trace: Trace, verdicts: Sequence[Verdict] = (), *, language: Language = "en") -> str:
     """The trace as the text of a Mermaid `sequenceDiagram`."""
-    return _Diagram(Picture(trace, verdicts)).draw()
+    return _Diagram(Picture(trace, verdicts, language)).draw()
 
 
 class _Diagram:
@@ -60,7 +61,7 @@ class _Diagram:
         shown = self._events()
         if shown < len(picture.trace.events):
             left_out = len(picture.trace.events) - shown
-            self.note(picture.ids, f"{left_out:,} later events left out: Mermaid takes no larger diagram")
+            self.note(picture.ids, picture.told("drawn_fewer_in_mermaid", count=left_out))
         else:
             for arrow in picture.arrows:
                 if arrow.fate == "flying":
@@ -88,7 +89,7 @@ class _Diagram:
             if self.picture.loop and not self.looping and event.at > self.picture.loop[0]:
                 self._close()
                 self.looping = True
-                self.say("loop for ever", 1)
+                self.say(f"loop {self.picture.told('drawn_loop')}", 1)
             if self.red and event.at > max(one.end for one in self.red):
                 self._close()
             while pending and event.at >= (pending[0].start or 0):
@@ -118,7 +119,7 @@ class _Diagram:
 
     def _arrow(self, arrow: Arrow) -> None:
         kind = {"delivered": "-->>" if arrow.copy else "->>", "flying": "--)"}.get(arrow.fate, "--x")
-        label = escape(event_labels.full_label(arrow))
+        label = escape(event_labels.full_label(arrow, self.picture))
         self.say(f"{self.name(arrow.sender)}{kind}{self.name(arrow.to)}: {label}", 2)
 
     def _local(self, event: AnyEvent) -> None:
@@ -131,15 +132,15 @@ class _Diagram:
                     self.say(f"activate {name}", 2)
                     self.inside.add(event.process)
                 if token is not None:
-                    self.note([event.process], event_labels.local(event))
+                    self.note([event.process], event_labels.local(event, self.picture))
             case Left() | Crashed():
                 if event.process in self.inside:
                     self.say(f"deactivate {name}", 2)
                     self.inside.discard(event.process)
                 if isinstance(event, Crashed):
-                    self.note([event.process], "💀 crashed")
+                    self.note([event.process], f"💀 {event_labels.local(event, self.picture)}")
             case _:
-                said = event_labels.local(event)
+                said = event_labels.local(event, self.picture)
                 if said:
                     self.note([event.process], _sign(event) + said)
 

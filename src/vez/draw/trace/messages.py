@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 
 from vez.draw.trace.event_labels import full_label
 from vez.draw.trace.layout import Arrow, Picture
-from vez.draw.trace.markup import Markup, width_of
+from vez.draw.trace.markup import ASCENT, Markup, box_of, shortened, width_of
 from vez.draw.trace.places import Box, Labels, Places
-from vez.judge.words.sentence import ms
 
 COLOURS = 5
 STEEPEST = 34
@@ -25,35 +25,79 @@ NEAR_END = 84
 ABOVE, ON, BELOW = -4, 3, 12
 """Distances from the line to the baseline of a label."""
 Point = tuple[float, float]
+Text = tuple[float, float, str, float, str]
+"""A label: its place, the shown text, its rotation, and the whole text."""
 
 
 def draw_messages(out: Markup, picture: Picture, places: Places, labels: Labels) -> None:
     """All messages, in the order in which they were sent."""
     colour = colours(picture)
     led = {message for verdict in picture.broken for message in verdict.messages}
-    same: Counter[tuple[int, int, int, int]] = Counter()
-    for arrow in sorted(picture.arrows, key=lambda arrow: (arrow.sent_index, arrow.end_index)):
-        classes = ["message", f"k{colour[kind_of(arrow)]}"]
+    arrows = sorted(picture.arrows, key=lambda arrow: (arrow.sent_index, arrow.end_index))
+    courses = _courses(arrows, places)
+    texts = _texts(picture, arrows, courses, places, labels)
+    for place, arrow in enumerate(arrows):
+        classes = ["message", f"k{colour[arrow.kind]}"]
         classes += ["copy"] if arrow.copy else []
         classes += ["lost"] if arrow.fate not in ("delivered", "flying") else []
         classes += ["flying"] if arrow.fate == "flying" else []
         classes += ["evidence"] if arrow.message in led else []
-        title = f"{full_label(arrow)}: {arrow.sender} → {arrow.to}, {ms(arrow.sent_at)} to {ms(arrow.end_at)} ms"
+        what = full_label(arrow, picture)
+        ends = {"start": arrow.sent_at, "end": arrow.end_at}
         out.open(
             " ".join(classes),
-            title=title,
+            title=picture.told("drawn_course", what=what, one=arrow.sender, to=arrow.to, **ends),
             i=arrow.sent_index,
             end=arrow.end_index,
             sender=arrow.sender,
             number=arrow.number,
         )
-        if arrow.sender == arrow.to:
-            _loop(out, arrow, places, labels)
-        else:
-            course = (arrow.sender, arrow.to, arrow.sent_at, arrow.end_at)
-            _slant(out, arrow, places, labels, BESIDE * min(same[course], 3))
-            same[course] += 1
+        (_loop if arrow.sender == arrow.to else _slant)(out, arrow, *courses[place])
+        if place in texts:
+            x, y, shown, turn, full = texts[place]
+            out.text(x, y, shown, "", turn=turn, full=full)
         out.close()
+
+
+def _courses(arrows: Sequence[Arrow], places: Places) -> list[tuple[Point, Point]]:
+    """Start and end of each line; moved down a little if an earlier message has the same line."""
+    same: Counter[tuple[int, int, int, int]] = Counter()
+    found = []
+    for arrow in arrows:
+        (x1, y1), (x2, y2) = _ends(arrow, places)
+        course = (arrow.sender, arrow.to, arrow.sent_at, arrow.end_at)
+        lower = BESIDE * min(same[course], 3) if arrow.sender != arrow.to else 0
+        same[course] += 1
+        found.append(((x1, y1 + lower), (x2, y2 + lower)))
+    return found
+
+
+def _texts(
+    picture: Picture, arrows: Sequence[Arrow], courses: Sequence[tuple[Point, Point]], places: Places, labels: Labels
+) -> dict[int, Text]:
+    """The labels, by the place of their arrow. A broadcast has one: at the first of its arrows that has room."""
+    broadcasts: dict[tuple[int, int, str], list[int]] = {}
+    for place, arrow in enumerate(arrows):
+        text = picture.told("drawn_again", what=arrow.label) if arrow.copy else arrow.label
+        broadcasts.setdefault((arrow.sender, arrow.sent_at, text), []).append(place)
+    found: dict[int, Text] = {}
+    for (sender, _, text), members in broadcasts.items():
+
+        def preference(place: int, sender: int = sender) -> tuple[bool, int, int]:
+            far = abs(places.column[arrows[place].to] - places.column[sender]) or len(places.column)
+            return arrows[place].fate != "delivered", far, place
+
+        members.sort(key=preference)
+        for place in members:
+            label = _beside_loop if arrows[place].to == sender else _beside_line
+            spot = label(text, *courses[place], places, labels)
+            if spot:
+                found[place] = spot
+                break
+        else:
+            first = arrows[members[0]]
+            labels.missing.append((first.sent_at, first.end_at))
+    return found
 
 
 def mark_lines(picture: Picture, places: Places, labels: Labels) -> None:
@@ -75,32 +119,32 @@ def mark_lines(picture: Picture, places: Places, labels: Labels) -> None:
 
 def colours(picture: Picture) -> dict[str, int]:
     """A colour for each kind of message; further kinds share the last colour."""
-    kinds = sorted({kind_of(arrow) for arrow in picture.arrows})
+    kinds = sorted({arrow.kind for arrow in picture.arrows})
     return {kind: min(place, COLOURS - 1) for place, kind in enumerate(kinds)}
 
 
-def kind_of(arrow: Arrow) -> str:
-    """The kind of a message."""
-    return arrow.label.partition("(")[0]
-
-
-def _slant(out: Markup, arrow: Arrow, places: Places, labels: Labels, lower: float) -> None:
-    """A line from sending to arrival; moved down a little if another message has the same line."""
-    (x1, y1), (x2, y2) = _ends(arrow, places)
-    start, end = (x1, y1 + lower), (x2, y2 + lower)
+def _slant(out: Markup, arrow: Arrow, start: Point, end: Point) -> None:
+    """A line from sending to arrival."""
     out.line(*start, *end, "")
     length = math.dist(start, end) or 1
-    along = ((end[0] - start[0]) / length, (end[1] - start[1]) / length)
     if arrow.fate == "delivered":
-        _head(out, end, along)
+        _head(out, end, ((end[0] - start[0]) / length, (end[1] - start[1]) / length))
     elif arrow.fate != "flying":
         out.cross(end[0], end[1], 4.5)
-    _label(out, arrow, places, labels, start, end)
+
+
+def _loop(out: Markup, arrow: Arrow, start: Point, end: Point) -> None:
+    """A message from a process to itself."""
+    (x, y1), (_, y2) = start, end
+    out.path(f"M{x:.1f} {y1:.1f} C{x + 34:.1f} {y1:.1f} {x + 34:.1f} {y2:.1f} {x + 8:.1f} {y2:.1f}", "")
+    _head(out, (x + 7, y2), (-1, 0))
 
 
 def _ends(arrow: Arrow, places: Places) -> tuple[Point, Point]:
     """Start and end of the line. A message that does not arrive ends between the lifelines."""
     x1, x2 = places.x(arrow.sender), places.x(arrow.to)
+    if x1 == x2:
+        return (x1, places.y(arrow.sent_at)), (x1, places.y(arrow.end_at))
     side = 1 if x2 > x1 else -1
     y1 = places.y(arrow.sent_at)
     if arrow.fate == "delivered":
@@ -120,11 +164,9 @@ def _head(out: Markup, tip: Point, along: Point) -> None:
     out.polygon((x, y), (x - 9 * dx - 4 * dy, y - 9 * dy + 4 * dx), (x - 9 * dx + 4 * dy, y - 9 * dy - 4 * dx))
 
 
-def _label(out: Markup, arrow: Arrow, places: Places, labels: Labels, start: Point, end: Point) -> None:
-    """Put the label beside the line, in the first free place between two lifelines."""
-    text = arrow.label if not arrow.copy else f"{arrow.label} again"
-    room = max(int((places.spacing - 22) / (SIZE * 0.56)), 4)
-    shown = text if len(text) <= room else text[: room - 1] + "…"
+def _beside_line(text: str, start: Point, end: Point, places: Places, labels: Labels) -> Text | None:
+    """A place beside the line, the first free one between two lifelines."""
+    shown = shortened(text, max(places.spacing - 22, 40), SIZE)
     wide = width_of(shown, SIZE)
     rise = math.degrees(math.atan2(end[1] - start[1], abs(end[0] - start[0]) or 1))
     turn = rise * (1 if end[0] > start[0] else -1) if rise <= STEEPEST else 0
@@ -132,9 +174,19 @@ def _label(out: Markup, arrow: Arrow, places: Places, labels: Labels, start: Poi
         x, y = start[0] + (end[0] - start[0]) * middle, start[1] + (end[1] - start[1]) * (middle if turn else part)
         for down in (ABOVE, BELOW) if turn else (ON,):
             if labels.take(*_boxes(x, y + down, wide, turn)):
-                out.text(x, y + down, shown, "", turn=turn, full=text)
-                return
-    labels.missing.append((arrow.sent_at, arrow.end_at))
+                return x, y + down, shown, turn, text
+    return None
+
+
+def _beside_loop(text: str, start: Point, end: Point, places: Places, labels: Labels) -> Text | None:
+    """A place beside the line of a message from a process to itself."""
+    (x, top), (_, bottom) = start, end
+    shown = shortened(text, max(places.spacing - 44, 40), SIZE)
+    wide = width_of(shown, SIZE)
+    for y in ((top + bottom) / 2 + 4, bottom + 4, bottom + 14, top + 4):
+        if labels.take(box_of(x + 30, y, wide, SIZE)):
+            return x + 30 + wide / 2, y, shown, 0, text
+    return None
 
 
 def _spots(long: float, wide: float, spacing: float) -> list[tuple[float, float]]:
@@ -147,25 +199,15 @@ def _spots(long: float, wide: float, spacing: float) -> list[tuple[float, float]
 
 def _boxes(x: float, y: float, wide: float, turn: float) -> list[Box]:
     """The boxes of a label with its middle at a point. A rotated label is a row of short boxes, not one tall box."""
-    angle = math.radians(turn)
-    count = max(1, math.ceil(wide / PIECE)) if turn else 1
+    if not turn:
+        return [box_of(x - wide / 2, y, wide, SIZE)]
+    angle, count = math.radians(turn), max(1, math.ceil(wide / PIECE))
     half = wide / count / 2
-    reach, tall = half * math.cos(angle), half * abs(math.sin(angle)) + SIZE / 2
+    reach = half * math.cos(angle) + ASCENT * SIZE * abs(math.sin(angle)) / 2
     found: list[Box] = []
     for place in range(count):
         along = (2 * place + 1 - count) * half
-        middle = (x + along * math.cos(angle), y + along * math.sin(angle) - 4)
-        found.append((middle[0] - reach, middle[1] - tall, middle[0] + reach, middle[1] + tall))
+        _, top, _, bottom = box_of(0, y + along * math.sin(angle), 0, SIZE)
+        tall, middle = half * abs(math.sin(angle)), x + along * math.cos(angle)
+        found.append((middle - reach, top - tall, middle + reach, bottom + tall))
     return found
-
-
-def _loop(out: Markup, arrow: Arrow, places: Places, labels: Labels) -> None:
-    """A message from a process to itself."""
-    x, y1, y2 = places.x(arrow.sender), places.y(arrow.sent_at), places.y(arrow.end_at)
-    out.path(f"M{x:.1f} {y1:.1f} C{x + 34:.1f} {y1:.1f} {x + 34:.1f} {y2:.1f} {x + 8:.1f} {y2:.1f}", "")
-    _head(out, (x + 7, y2), (-1, 0))
-    middle, wide = (y1 + y2) / 2, width_of(arrow.label, SIZE)
-    if labels.take((x + 28, middle - 7, x + 32 + wide, middle + 7)):
-        out.text(x + 30 + wide / 2, middle + 4, arrow.label, "", full=full_label(arrow))
-    else:
-        labels.missing.append((arrow.sent_at, arrow.end_at))

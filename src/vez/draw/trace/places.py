@@ -2,35 +2,43 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from vez.core.trace import Status
 from vez.draw.trace.layout import Picture
 from vez.draw.trace.markup import width_of
 from vez.draw.trace.scale import Scale
 
-LEFT = 106.0
+LEFT, RIGHT, GAP = 106.0, 84.0, 8.0
+"""Pixels on the left of the first lifeline; on the right of the last, at least; less there than between two."""
+NARROWEST, COMFORTABLE = 92.0, 150.0
+"""Distances of two lifelines: the least one, and one at which few labels are cut."""
 Box = tuple[float, float, float, float]
 
 
 class Places:
     """The geometry of one diagram."""
 
-    def __init__(self, picture: Picture, top: float, added: Mapping[int, float] | None = None) -> None:
+    def __init__(
+        self, picture: Picture, top: float, added: Mapping[int, float] | None = None, page: float = math.inf
+    ) -> None:
+        """`page` is the width in which the lifelines should fit."""
         count = len(picture.ids)
         widest = max((width_of(arrow.label, 11) + 56 for arrow in picture.arrows), default=0)
-        said = (width_of(event.text, 10.5) + 44 for event in picture.trace.events if isinstance(event, Status))
+        events = picture.trace.events
+        said = (width_of(picture.remark(event), 11) + 44 for event in events if isinstance(event, Status))
         least, most = (132.0, 220.0) if count <= 6 else (116.0, 184.0) if count <= 9 else (100.0, 124.0)
-        self.spacing = max(least, min(max(widest, *said, 0), most))
+        self.spacing = max(NARROWEST, min(_room(page, count), max(least, min(max(widest, *said, 0), most))))
         self.left = LEFT
         self.top = top
         self.column = picture.column
-        self.right = max(84.0, self.spacing - 8)
+        self.right = max(RIGHT, self.spacing - GAP)
         self.width = LEFT + self.right + self.spacing * max(count - 1, 0)
         self.unit_us = max(picture.trace.header.message_us, 1)
-        times = [*(event.at for event in picture.trace.events), picture.end]
+        times = [*(event.at for event in events), picture.end]
         self.unit = 46.0
         self.scale = Scale(times, self.unit_us, self.unit, top, _crowd(picture), added or {})
         self.bottom = self.scale.y(picture.end + self.unit_us * 0.7)
@@ -42,6 +50,16 @@ class Places:
     def y(self, at: float) -> float:
         """y of a moment."""
         return self.scale.y(at)
+
+
+def _room(page: float, count: int) -> float:
+    """The distance of the lifelines that fills a page."""
+    return min((page - LEFT + GAP) / max(count, 1), (page - LEFT - RIGHT) / max(count - 1, 1))
+
+
+def page_for(count: int, pages: Sequence[float]) -> float:
+    """The first of some widths in which the lifelines are at a comfortable distance, or the last."""
+    return next((page for page in pages if _room(page, count) >= COMFORTABLE), pages[-1])
 
 
 def _crowd(picture: Picture) -> Callable[[int, int], float]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from vez.core.assumptions import Property
@@ -26,12 +27,13 @@ from vez.core.trace import (
     Wrote,
 )
 from vez.draw.trace import event_labels
-from vez.draw.trace.layout import Picture, shorten
-from vez.draw.trace.markup import Markup, width_of
+from vez.draw.trace.layout import Picture
+from vez.draw.trace.markup import Markup, box_of, shortened, width_of
 from vez.draw.trace.places import Labels, Places
 
-SIZE = 10.5
-LEADING = 11.5
+SIZE = 11
+LEADING = 13
+MOST_LINES = 4
 NEAR = (4, 15, -6, 10, 20, 26, -11)
 FURTHER = tuple(range(32, 100, 6))
 """Distances from a moment to its text, the best first; further away only if the process has no other moment there."""
@@ -86,22 +88,24 @@ def draw_marks(out: Markup, picture: Picture, places: Places, labels: Labels) ->
         x, y = places.x(event.process), places.y(event.at)
         match event:
             case Crashed():
-                out.cross(x, y, 8, title="crashed", index=index)
+                out.cross(x, y, 8, title=picture.told("drawn_crashed"), index=index)
             case Recovered():
-                out.circle(x, y, 6, "back", title=event_labels.local(event), index=index)
+                out.circle(x, y, 6, "back", title=event_labels.local(event, picture), index=index)
             case Fired():
-                out.circle(x, y, 5, "timer", title=event_labels.local(event), index=index)
+                out.circle(x, y, 5, "timer", title=event_labels.local(event, picture), index=index)
                 out.path(f"M{x:.1f} {y - 3:.1f} V{y:.1f} H{x + 2.5:.1f}", "timer", index=index)
             case Wrote(accepted=False):
-                out.circle(x, y, 7, "refused", title=event_labels.local(event), index=index)
+                out.circle(x, y, 7, "refused", title=event_labels.local(event, picture), index=index)
                 out.cross(x, y, 3)
             case Elected(process=process, leader=leader) if leader == process:
-                out.path(_crown(x, y), "crown", title=event_labels.local(event), index=index)
+                out.path(_crown(x, y), "crown", title=event_labels.local(event, picture), index=index)
             case _:
                 continue
         labels.reserve((x - 8, y - 8, x + 8, y + 8))
     for partition in picture.partitions:
-        y, wide = places.y(partition.at), width_of(partition.words, 11)
+        y, wide = places.y(partition.at), width_of(partition.words, 11, bold=True)
+        for x in range(int(places.left), int(places.width), 14):
+            labels.avoid((x, y))
         for x in (places.width - 18 - wide, places.left + 12):
             if labels.take((x, y - 14, x + wide, y)):
                 out.text(
@@ -123,7 +127,7 @@ def draw_words(out: Markup, picture: Picture, places: Places, labels: Labels) ->
     """Draw the status texts of each process beside its lifeline; texts of one moment share a line."""
     events = [(index, event) for index, event in enumerate(picture.trace.events) if not isinstance(event, SILENT)]
     before: dict[int, float] = {}
-    spoken = [(told, said) for told in _moments(events) if (said := _said(told))]
+    spoken = [(told, said) for told in _moments(events) if (said := _said(told, picture))]
     after = _next_moments([(told[0][1].process, told[0][1].at) for told, _ in spoken])
     for (told, said), following in zip(spoken, after, strict=True):
         process = told[0][1].process
@@ -148,28 +152,47 @@ def _next_moments(moments: list[tuple[int, int]]) -> list[int | None]:
     return found[::-1]
 
 
-def _said(told: list[tuple[int, AnyEvent]]) -> list[str]:
+def _said(told: list[tuple[int, AnyEvent]], picture: Picture) -> list[str]:
     last = max((index for index, event in told if isinstance(event, Status)), default=-1)
     spoken = [event for index, event in told if index == last or not isinstance(event, Status)]
-    return list(dict.fromkeys(filter(None, map(_words, spoken))))
+    return list(dict.fromkeys(filter(None, (_words(event, picture) for event in spoken))))
+
+
+def _lines(said: Sequence[str], room: float, bold: bool) -> list[str]:
+    """Texts as lines of so many pixels: several in a line if they fit, a long one broken."""
+    lines: list[str] = []
+    for part in said:
+        for place, piece in enumerate(_pieces(part, room, bold)):
+            joint = " · " if place == 0 else " "
+            if lines and width_of(lines[-1] + joint + piece, SIZE, bold=bold) <= room:
+                lines[-1] += joint + piece
+            else:
+                lines.append(shortened(piece, room, SIZE, bold=bold))
+    return lines if len(lines) <= MOST_LINES else [*lines[: MOST_LINES - 1], lines[MOST_LINES - 1] + " …"]
+
+
+def _pieces(text: str, room: float, bold: bool) -> Iterator[str]:
+    """The parts of a text between which a line may end: its phrases, or their words if a phrase is too long."""
+    for phrase in re.split("(?<=,) ", text):
+        yield from [phrase] if width_of(phrase, SIZE, bold=bold) <= room else phrase.split(" ")
 
 
 def _moment(item: tuple[int, AnyEvent]) -> tuple[int, int]:
     return item[1].at, item[1].process
 
 
-def _words(event: AnyEvent) -> str:
+def _words(event: AnyEvent, picture: Picture) -> str:
     match event:
         case Entered(token=token):
-            return "" if token is None else f"token {token}"
+            return "" if token is None else picture.told("drawn_token", token=token)
         case Asked():
-            return "asked"
+            return picture.told("drawn_asked_briefly")
         case Wrote(accepted=False):
-            return "write refused"
+            return picture.told("drawn_refused_briefly")
         case Fired(name=name):
-            return event_labels.local(event) if name else ""
+            return event_labels.local(event, picture) if name else ""
         case _:
-            return event_labels.local(event)
+            return event_labels.local(event, picture)
 
 
 def _style(events: list[AnyEvent]) -> str:
@@ -194,22 +217,19 @@ def _place(
     It is placed between the previous text of this process and its next moment. Returns the end of this text.
     """
     index, event = item
-    room = max(int((places.spacing - 26) / (SIZE * 0.56)), 8)
-    lines: list[str] = []
-    for part in said:
-        if lines and len(lines[-1]) + len(part) + 3 <= room:
-            lines[-1] += f" · {part}"
-        else:
-            lines.append(shorten(part, room))
-    x, y, wide = places.x(event.process), places.y(event.at), max(width_of(line, SIZE) for line in lines)
+    bold = style != "words"
+    lines = _lines(said, max(places.spacing - 26, 48), bold)
+    x, y, wide = places.x(event.process), places.y(event.at), max(width_of(line, SIZE, bold=bold) for line in lines)
     tall = LEADING * (len(lines) - 1)
     spots = [(left, y + down) for down in NEAR for left in (x + 12, x - 12 - wide) if y + down > within[0]]
     spots.sort(key=lambda spot: labels.is_crossed((spot[0], spot[1] - 10, spot[0] + wide, spot[1] + tall + 2)))
     spots += [(left, y + down) for down in FURTHER for left in (x + 12, x - 12 - wide) if y + down + tall < within[1]]
     for left, first in spots:
-        if labels.take((left, first - 10, left + wide, first + tall + 2)):
+        _, top, right, _ = box_of(left, first, wide, SIZE)
+        if labels.take((left, top, right, box_of(left, first + tall, wide, SIZE)[3])):
             for place, line in enumerate(lines):
-                out.text(left, first + LEADING * place, line, style, full=" · ".join(said), index=index)
+                beside = left if left > x else x - 12 - width_of(line, SIZE, bold=bold)
+                out.text(beside, first + LEADING * place, line, style, full=" · ".join(said), index=index)
             return first + tall
     labels.missing.append((event.at, event.at))
     return within[0]

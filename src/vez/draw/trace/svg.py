@@ -6,6 +6,7 @@ Elements have the attribute `data-i`, the place of their event in the trace, by 
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Sequence
 from importlib.resources import files
@@ -17,15 +18,18 @@ from vez.draw.trace.layout import Picture, clean
 from vez.draw.trace.limits import limit
 from vez.draw.trace.markup import Markup, width_of
 from vez.draw.trace.messages import draw_messages, mark_lines
-from vez.draw.trace.places import Labels, Places
-from vez.draw.trace.processes import draw_bars, draw_marks, draw_words
+from vez.draw.trace.places import Labels, Places, page_for
+from vez.draw.trace.processes import OUTLINED, draw_bars, draw_marks, draw_words
 from vez.judge.properties.verdict import Verdict
+from vez.judge.words import Language, Sentence, property_name, said, scenario_title
 from vez.judge.words.sentence import ms
 
 STYLE = files("vez.draw.trace").joinpath("svg.css").read_text(encoding="utf-8")
 
 
 ATTEMPTS = 12
+PAGES = (590.0, 840.0)
+"""Widths of the diagram that fit into pages of 1,024 and 1,280 pixels."""
 MORE, MOST = 12.0, 180.0
 """Pixels by which an interval of time grows for each label without room (at most three at once), and in total."""
 
@@ -35,38 +39,41 @@ class Drawing(msgspec.Struct, frozen=True):
 
     svg: str
     places: Places
-    left_out: tuple[str, ...]
+    left_out: tuple[Sentence, ...]
 
 
-def svg(trace: Trace, verdicts: Sequence[Verdict] = ()) -> str:
+def svg(trace: Trace, verdicts: Sequence[Verdict] = (), *, language: Language = "en") -> str:
     """The trace as an SVG file."""
     shown, left_out = limit(trace)
-    return draw(Picture(shown, verdicts), left_out).svg
+    return draw(Picture(shown, verdicts, language), left_out).svg
 
 
-def draw(picture: Picture, left_out: tuple[str, ...] = (), *, heading: bool = True) -> Drawing:
-    """The diagram. Without a heading it can be part of a page."""
-    out, places, missing = _with_room(picture, _top(_heading(picture, left_out) if heading else []))
+def draw(picture: Picture, left_out: tuple[Sentence, ...] = (), *, heading: bool = True) -> Drawing:
+    """The diagram. Without a heading it can be part of a page, and is as narrow as the page is."""
+    out, places, missing = _with_room(picture, left_out, heading)
     if missing:
-        left_out += (f"{missing:,} label{'s' * (missing != 1)} without room, which the mouse shows",)
-        out, places, _ = _with_room(picture, _top(_heading(picture, left_out) if heading else []))
+        left_out += (said("drawn_fewer_labels", count=missing),)
+        out, places, _ = _with_room(picture, left_out, heading)
     lines = _heading(picture, left_out) if heading else []
     if heading:
         _badges(out, picture, places)
     for place, (kind, text) in enumerate(lines):
         out.text(24, 32 + 19 * place, text, kind)
-    if heading:
-        _legend(out, picture, places)
-    height = places.bottom + (56 if heading else 24)
     width = places.width if not heading else max(places.width, 520, *(width_of(text, 13) + 60 for _, text in lines))
+    height = _legend(out, picture, places, width)
     return Drawing(_wrap(picture, out, width, height), places, left_out)
 
 
-def _with_room(picture: Picture, top: float) -> tuple[Markup, Places, int]:
+def _with_room(picture: Picture, left_out: Sequence[Sentence], heading: bool) -> tuple[Markup, Places, int]:
     """Make intervals of time longer if labels have no room. Returns the number of labels that still have none."""
+    top = _top(_heading(picture, left_out) if heading else [])
     added: dict[int, float] = {}
     for _ in range(ATTEMPTS):
-        out, said, places = Markup(), Markup(), Places(picture, top, added)
+        out, said, places = (
+            Markup(),
+            Markup(),
+            Places(picture, top, added, math.inf if heading else page_for(len(picture.ids), PAGES)),
+        )
         labels = Labels(places)
         _background(out, picture, places)
         draw_bars(out, picture, places)
@@ -95,22 +102,26 @@ def _wrap(picture: Picture, out: Markup, width: float, height: float) -> str:
     )
 
 
-def _heading(picture: Picture, left_out: Sequence[str]) -> list[tuple[str, str]]:
+def _heading(picture: Picture, left_out: Sequence[Sentence]) -> list[tuple[str, str]]:
     header = picture.trace.header
     served = sum(stay.served for stay in picture.history.stays)
     messages = len({arrow.message for arrow in picture.arrows})
-    parts = [f"{len(header.ids)} processes", f"{messages} message{'s' * (messages != 1)}"]
-    parts += [f"{served} {'entry' if served == 1 else 'entries'}"] if header.role == "mutex" else []
-    parts += [f"{ms(picture.end)} ms", f"seed {header.seed}"]
+    parts = [
+        picture.told("drawn_processes", count=len(header.ids)),
+        picture.told("drawn_messages", count=messages),
+        *([picture.told("drawn_entries", count=served)] if header.role == "mutex" else []),
+        f"{ms(picture.end)} ms",
+        picture.told("drawn_seed", seed=header.seed),
+    ]
     room = max(60, min(110, 24 * len(header.ids)))
-    algorithm = picture.title.partition(" · ")[0]
+    algorithm = clean(header.algorithm)
     parts = [algorithm, *parts] if header.title else parts
-    heads = textwrap.wrap(clean(header.title), room) or [algorithm]
+    heads = textwrap.wrap(clean(scenario_title(header.title, picture.language)), room) or [algorithm]
     lines = [*(("title", head) for head in heads), ("soft", " · ".join(parts))]
     for violation in picture.violations:
         first, *rest = textwrap.wrap(f"✗ {violation.words}", room)
         lines += [("verdict", first), *(("verdict", f"   {line}") for line in rest)]
-    return [*lines, *(("notice", f"Not drawn: {words}.") for words in left_out)]
+    return [*lines, *(("notice", picture.told("drawn_not", what=words)) for words in left_out)]
 
 
 def _top(lines: Sequence[object]) -> float:
@@ -130,12 +141,12 @@ def _background(out: Markup, picture: Picture, places: Places) -> None:
     for start, end in places.scale.breaks:
         middle = (places.y(start) + places.y(end)) / 2
         zigzag = f"M{left - 20:.0f} {middle + 4:.1f} l5 -8 l5 8 l5 -8"
-        out.path(zigzag, "break", title=f"{ms(end - start)} ms in which nothing happens, drawn shorter")
+        out.path(zigzag, "break", title=picture.told("drawn_shorter", us=end - start))
         out.text(left - 26, middle + 4, _duration(end - start), "tick")
     if picture.loop is not None:
         top, bottom = places.y(picture.loop[0]), places.y(picture.loop[1])
-        out.rect(left + 2, top, right - left - 4, bottom - top, "loop", round_=8, title="this repeats for ever")
-        out.text(right - 8, top - 5, "↻ from here on for ever", "loop-words")
+        out.rect(left + 2, top, right - left - 4, bottom - top, "loop", round_=8, title=picture.told("drawn_repeats"))
+        out.text(right - 8, top - 5, f"↻ {picture.told('drawn_for_ever')}", "loop-words")
     for partition in picture.partitions:
         y, kind = places.y(partition.at), "cut" if partition.cut else "healed"
         out.line(left, y, right, y, kind, index=partition.index)
@@ -159,26 +170,33 @@ def _badges(out: Markup, picture: Picture, places: Places) -> None:
         out.close()
 
 
-def _legend(out: Markup, picture: Picture, places: Places) -> None:
-    """Legend of the signs that occur."""
+def _legend(out: Markup, picture: Picture, places: Places, width: float) -> float:
+    """Legend of the signs that occur, in as many lines as it takes. Returns its bottom."""
     history = picture.history
     lost = any(arrow.fate not in ("delivered", "flying") for arrow in picture.arrows)
     copies = any(arrow.copy for arrow in picture.arrows)
+    broken = [one for one in picture.violations if one.start is not None]
+    outlined = [one for one in picture.violations if one.start is None and one.spans and one.name in OUTLINED]
     entries = [
         ("waiting", "waiting", bool(history.stays)),
         ("inside", "inside", any(stay.served for stay in history.stays)),
         ("reign", "leader", bool(history.reigns)),
-        ("paused", "standing still", bool(history.pauses)),
-        ("cross", "crashed" + (", or message lost" if lost else ""), bool(history.downs)),
-        ("cross", "message lost", lost and not history.downs),
-        ("copy", "delivered again", copies),
-        ("band", "broken", any(one.start is not None for one in picture.violations)),
+        ("paused", "paused", bool(history.pauses)),
+        ("cross", "crashed_or_lost" if lost else "crashed", bool(history.downs)),
+        ("cross", "message_lost", lost and not history.downs),
+        ("copy", "copy", copies),
+        ("band", "broken", bool(broken)),
+        ("wrong missing", "outlined", bool(outlined)),
     ]
+    failed = ", ".join(property_name(one.name, picture.language) for one in outlined)
     x, y = 24.0, places.bottom + 32
     out.open("legend")
-    for kind, name, occurs in entries:
+    for kind, sign, occurs in entries:
         if not occurs:
             continue
+        name = picture.told(f"sign_{sign}", what=failed)
+        if x > 24 and x + 19 + width_of(name, 11) > width:
+            x, y = 24.0, y + 18
         if kind == "cross":
             out.cross(x + 6, y - 4, 4)
         elif kind == "copy":
@@ -188,3 +206,4 @@ def _legend(out: Markup, picture: Picture, places: Places) -> None:
         out.text(x + 19, y, name, "")
         x += 36 + width_of(name, 11)
     out.close()
+    return y + 24

@@ -15,6 +15,7 @@ from vez.draw.trace.canvas import Row, cells, fit
 from vez.draw.trace.frame import cap, footer, legend
 from vez.draw.trace.layout import Arrow, Life, Picture
 from vez.judge.properties.verdict import Verdict
+from vez.judge.words import Language
 from vez.judge.words.sentence import ms
 
 DEFAULT_WIDTH = 100
@@ -26,15 +27,20 @@ HEADER_EVERY = 40
 GAP = 10
 """Number of message times without an event after which a line shows that time passed."""
 
-FOR_EVER, AGAIN = "┌ from here on for ever", "└ and round again"
-
 LINE = {"plain": "│", "waiting": "┊", "inside": "█", "down": " ", "paused": "░", "leads": "┃"}
 STYLE = {"waiting": "yellow", "inside": "green", "paused": "blue", "leads": "magenta", "plain": "dim"}
 
 
-def text(trace: Trace, verdicts: Sequence[Verdict] = (), *, width: int | None = None, color: bool = False) -> str:
+def text(
+    trace: Trace,
+    verdicts: Sequence[Verdict] = (),
+    *,
+    width: int | None = None,
+    color: bool = False,
+    language: Language = "en",
+) -> str:
     """The trace as text, at most `width` cells wide."""
-    picture = Picture(trace, verdicts)
+    picture = Picture(trace, verdicts, language)
     wide = max(width or DEFAULT_WIDTH, 40)
     times = {picture.end, *(event.at for event in picture.trace.events)}
     time_wide = max(4, *map(len, map(ms, times))) + 2
@@ -42,7 +48,7 @@ def text(trace: Trace, verdicts: Sequence[Verdict] = (), *, width: int | None = 
     drawing: _Drawing = _Lifelines(picture, wide, time_wide, column) if column else _List(picture, wide, time_wide)
     head, body = drawing.draw()
     signs = legend(picture, wide, LINE, STYLE) if column else []
-    rows = [Row(wide).put(0, picture.title, "bold"), *signs, *head, *cap(body, wide)]
+    rows = [Row(wide).put(0, picture.title, "bold"), *signs, *head, *cap(picture, body, wide)]
     rows += footer(picture, wide)
     return "".join(row.render(color) + "\n" for row in rows)
 
@@ -80,7 +86,7 @@ class _Drawing:
             event = events[index]
             self._announce(event.at)
             if loop is not None and event.at > loop[0]:
-                self.across(event.at, FOR_EVER, "bold")
+                self.across(event.at, f"┌ {self.picture.told('drawn_for_ever')}", "bold")
                 loop = None
             if index in partitions:
                 partition = partitions[index]
@@ -98,7 +104,7 @@ class _Drawing:
             if arrow.fate == "flying":
                 self.arrow(arrow)
         if self.picture.loop is not None:
-            self.across(self.picture.end, AGAIN, "bold")
+            self.across(self.picture.end, f"└ {self.picture.told('drawn_again_round')}", "bold")
         return self.heading(), self.rows
 
     def _together(self, index: int) -> int:
@@ -162,7 +168,7 @@ class _Drawing:
         style = ""
         for event in events:
             self.lives[event.process].follow(event)
-            word = event_labels.local(event)
+            word = event_labels.local(event, self.picture)
             if word and word not in said:
                 said.append(word)
             if isinstance(event, Crashed) or (isinstance(event, Wrote) and not event.accepted):
@@ -218,7 +224,7 @@ class _Lifelines(_Drawing):
         row = self.row(arrow.end_at)
         start, end = self.centre[arrow.sender], self.centre[arrow.to]
         if start == end:
-            row.put(start, f"↺ {event_labels.full_label(arrow)}"[: max(self.wide - start, 1)])
+            row.put(start, f"↺ {event_labels.full_label(arrow, self.picture)}"[: max(self.wide - start, 1)])
             return
         lost = arrow.fate != "delivered"  # or still in transit
         left, right = (start + 1, end - 1) if start < end else (end + 1, start - 1)
@@ -235,9 +241,9 @@ class _Lifelines(_Drawing):
     def _label(self, row: Row, arrow: Arrow, left: int, right: int, style: str) -> None:
         """Put the label into the first gap beside the sender, so that it is near the start of the arrow."""
         room = right - left - 3
-        shown = arrow.label if not arrow.copy else f"{arrow.label} copy"
+        shown = arrow.label if not arrow.copy else self.picture.told("drawn_copy", what=arrow.label)
         if cells(shown) > room:
-            shown = arrow.label.partition("(")[0] if cells(arrow.label) > room else arrow.label
+            shown = arrow.kind if cells(arrow.label) > room else arrow.label
         while cells(shown) > room and len(shown) > 1:
             shown = shown[:-2] + "…"
         middle = (left + right + 1 - cells(shown)) // 2
@@ -288,7 +294,7 @@ class _List(_Drawing):
     def arrow(self, arrow: Arrow) -> None:
         sign = "→" if arrow.fate == "delivered" else "╳"
         names = self.picture.names
-        line = f"{names[arrow.sender]} {sign} {names[arrow.to]}  {event_labels.full_label(arrow)}"
+        line = f"{names[arrow.sender]} {sign} {names[arrow.to]}  {event_labels.full_label(arrow, self.picture)}"
         self.row(arrow.end_at).put(self.time_wide, fit(line, self.wide - self.time_wide), "red" if sign == "╳" else "")
 
     def happening(self, first: AnyEvent, events: Sequence[AnyEvent]) -> None:

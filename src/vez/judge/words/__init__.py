@@ -11,6 +11,8 @@ their English names in files and options.
     assumptions       sentences about assumptions that a run did not keep
     costs             sentences about a run and its costs
     titles            titles of scenarios
+    pictures          words of pictures of a trace
+    remarks           statuses, remarks and messages of algorithms
     events            events and steps of a trace, in English
     threads           sentences about blocked threads
 

@@ -36,7 +36,7 @@ from vez.core.trace import (
     Wrote,
     label,
 )
-from vez.judge.words.sentence import ms
+from vez.judge.words.sentence import Sentence, ms, said
 
 Sendings = Mapping[MessageId, Sent]
 
@@ -48,23 +48,24 @@ _PLAIN: dict[type, str] = {
 }
 _LOST = {"loss": "is lost", "partition": "is lost on a cut channel", "crash": "is lost in a crash"}
 
-_SHARED: dict[type, str] = {Wanted: "wants in", Paused: "stands still", Resumed: "goes on"}
+_SHARED: dict[type, str] = {Wanted: "drawn_wanted", Paused: "drawn_paused", Resumed: "drawn_resumed"}
 
 
-def shared_words(event: AnyEvent) -> str:
-    """The action of a process, without its name; empty for events that pictures and explanations word differently.
+def shared(event: AnyEvent) -> Sentence | None:
+    """The action of a process, without its name; None for events that pictures and explanations word differently.
 
     Pictures and explanations use the same words for these events.
     """
     match event:
         case Withdrew(retracted=retracted):
-            return "takes its request back" if retracted else "stops waiting"
+            return said("drawn_retracted" if retracted else "drawn_withdrew")
         case Suspected(peer=peer):
-            return f"suspects {peer}"
+            return said("drawn_suspected", peer=peer)
         case Trusted(peer=peer):
-            return f"trusts {peer}"
+            return said("drawn_trusted", peer=peer)
         case _:
-            return _SHARED.get(type(event), "")
+            key = _SHARED.get(type(event))
+            return None if key is None else said(key)
 
 
 def event_words(event: AnyEvent, sendings: Sendings) -> str:
@@ -94,7 +95,8 @@ def deed(event: AnyEvent, sendings: Sendings) -> str:
         case Recovered(memory=memory):
             return "comes back" if memory else "comes back without memory"
         case _:
-            return shared_words(event) or _PLAIN.get(type(event)) or _inner(event)
+            words = shared(event)
+            return str(words) if words else _PLAIN.get(type(event)) or _inner(event)
 
 
 def _inner(event: AnyEvent) -> str:

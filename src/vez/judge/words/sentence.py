@@ -17,6 +17,7 @@ from vez.errors import UnknownName
 from vez.judge.words.assumptions import ASSUMPTIONS
 from vez.judge.words.checker import CHECKS
 from vez.judge.words.costs import COSTS
+from vez.judge.words.pictures import PICTURES
 from vez.judge.words.settings import SETTINGS
 from vez.judge.words.steps import STEPS
 from vez.judge.words.verdicts import NOUNS, VERDICTS
@@ -30,6 +31,7 @@ SENTENCES: Mapping[str, tuple[str, str]] = {
     **STEPS,
     **SETTINGS,
     **ASSUMPTIONS,
+    **PICTURES,
     "plain": ("{text}", "{text}"),
 }
 SHOWN = 8
@@ -54,7 +56,7 @@ class Sentence(msgspec.Struct, frozen=True):
 
     def told(self, language: Language, names: Mapping[int, str] = NO_NAMES) -> str:
         """The text in a language. `names` holds the scenario's names of its processes."""
-        return (_Teller(language, names) if names else _TELLERS[language]).tell(self)
+        return (Teller(language, names) if names else _TELLERS[language]).tell(self)
 
 
 def said(key: str, **values: Any) -> Sentence:
@@ -74,7 +76,7 @@ def ms(us: int) -> str:
     return f"{us / 1000:.3f}".rstrip("0").rstrip(".")
 
 
-class _Teller:
+class Teller:
     """Formats sentences in one language. Templates are parsed once, because sweeps format thousands of sentences."""
 
     def __init__(self, language: Language, names: Mapping[int, str] = NO_NAMES) -> None:
@@ -83,6 +85,7 @@ class _Teller:
         self._parts: dict[str, list[tuple[str, str | None, str]]] = {}
 
     def tell(self, sentence: Sentence) -> str:
+        """The text of a sentence."""
         parts = self._parts.get(sentence.key)
         if parts is None:
             template = SENTENCES[sentence.key][LANGUAGES.index(self.language)]
@@ -96,13 +99,13 @@ class _Teller:
         if isinstance(value, Sentence):
             return self.tell(value)
         if not spec:
-            return self._named(value) if name in PROCESSES else str(value)
+            return self.named(value) if name in PROCESSES else str(value)
         if spec == "ms":
             return ms(value)
         if spec == "processes":
             return self._processes(value)
         if spec == "ids":
-            return ", ".join(map(self._named, value))
+            return ", ".join(map(self.named, value))
         if spec in _JOINED:
             return _JOINED[spec][LANGUAGES.index(self.language)].join(map(self.tell, value))
         if spec in NOUNS:
@@ -114,12 +117,13 @@ class _Teller:
         named = sorted(set(processes))
         article, one, many = {"en": ("", "process", "processes"), "pt": ("o", "processo", "processos")}[self.language]
         if len(named) > SHOWN:
-            return f"{len(named)} {many} ({', '.join(map(self._named, named[:5]))}, …)"
+            return f"{len(named)} {many} ({', '.join(map(self.named, named[:5]))}, …)"
         before = f"{article}{'s' * (len(named) > 1)} " if article else ""
-        return f"{before}{one if len(named) == 1 else many} {', '.join(map(self._named, named))}"
+        return f"{before}{one if len(named) == 1 else many} {', '.join(map(self.named, named))}"
 
-    def _named(self, process: Any) -> str:
+    def named(self, process: Any) -> str:
+        """The name of a process, or its number."""
         return self.names.get(process, str(process))
 
 
-_TELLERS = {language: _Teller(language) for language in LANGUAGES}
+_TELLERS = {language: Teller(language) for language in LANGUAGES}

@@ -28,6 +28,7 @@ NOUNS: dict[str, tuple[tuple[str, str], tuple[str, str]]] = {
     "withdrawal": (("withdrawal", "withdrawals"), ("desistência", "desistências")),
     "partition": (("partition", "partitions"), ("partição", "partições")),
     "pause": (("pause", "pauses"), ("pausa", "pausas")),
+    "label": (("label", "labels"), ("rótulo", "rótulos")),
     "free entry": (("free entry", "free entries"), ("entrada livre", "entradas livres")),
     "hand-over": (("hand-over", "hand-overs"), ("passagem", "passagens")),
 }

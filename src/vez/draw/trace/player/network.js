@@ -1,66 +1,29 @@
-// The network view: the positions of processes, and the messages in transit between them, at one moment.
-const MAX_WORDS = 30; // characters of a status or label; the whole text is in the tooltip
+// The network view: the positions of processes, and the messages in transit between them, at one moment. It is laid out
+// in pixels of the screen, anew for each size, so that its words are readable on small screens too.
+const LARGEST = 1.2, LEAST = 0.28; // the largest and the least scale of the positions
+const WIDTHS = [190, 140, 105, 84]; // of the words at a process; narrower ones leave more room for the network
 
-const LABEL_PLACES = [[11, 0], [11, 0.4], [11, -0.4], [18, 0], [26, 0], [26, 0.4], [26, -0.4], [40, 0]]; // distance from the path, distance along it
-
-function short(text) {
-  return text.length > MAX_WORDS ? text.slice(0, MAX_WORDS - 1) + "…" : text;
-}
-
-function svgText(text, attributes) {
-  const made = svgElement("text", attributes);
-  made.textContent = text;
-  return made;
-}
-
-function tooltip(element, text) {
-  const title = svgElement("title", {});
-  title.textContent = text;
-  element.append(title);
-}
-
-// Text at a process, on the side where there is room.
-function beside(node, size) {
-  const [dx, dy] = node.side;
-  const x = node.x + dx * (size + 13), y = node.y + dy * (size + 11);
-  return { x, y: y + (dy > 0.35 ? 10 : dy < -0.35 ? -1 : 4), anchor: Math.abs(dx) < 0.35 ? "middle" : dx > 0 ? "start" : "end" };
-}
-
-function textBox(x, y, text, anchor, size) {
-  const wide = text.length * size * 0.56, left = anchor === "middle" ? x - wide / 2 : anchor === "end" ? x - wide : x;
-  return [left - 2, y - size, left + wide + 2, y + 4];
-}
-
-function overlap(one, other) {
-  return one[0] < other[2] && other[0] < one[2] && one[1] < other[3] && other[1] < one[3];
-}
-
-function contains(outer, inner) {
-  return outer[0] <= inner[0] && outer[1] <= inner[1] && inner[2] <= outer[2] && inner[3] <= outer[3];
-}
-
-function networkNodes(data, size, parent) {
-  return data.network.nodes.map((place, column) => {
+function networkNodes(data, nodes, size, parent) {
+  return nodes.map((place, column) => {
     const group = svgElement("g", { class: "node", "data-process": data.ids[column] });
     const at = { cx: place.x, cy: place.y };
-    const id = svgText(data.names[column], { class: "name", x: place.x, y: place.y });
-    id.style.fontSize = Math.min(15, 2.6 * size / Math.max(data.names[column].length, 1)) + "px";
+    const id = svgText(place.inside, { class: "name", x: place.x, y: place.y });
+    id.style.fontSize = place.font + "px";
     const crown = svgElement("path", {
       class: "node-crown", d: `M${place.x - 8} ${place.y - size + 12}l-1.500 -9l5 4l4.500 -6l4.500 6l5 -4l-1.500 9z`,
     });
+    const arm = size * 0.62;
     const cross = svgElement("path", {
-      class: "node-cross", d: `M${place.x - size * 0.62} ${place.y - size * 0.62}l${size * 1.24} ${size * 1.24}m0 ${-size * 1.24}l${-size * 1.24} ${size * 1.24}`,
+      class: "node-cross", d: `M${place.x - arm} ${place.y - arm}l${2 * arm} ${2 * arm}m0 ${-2 * arm}l${-2 * arm} ${2 * arm}`,
     });
-    const flag = svgElement("g", { class: "flag" });
-    const corner = { x: place.x + size * 0.8, y: place.y - size * 0.8 };
-    const flagText = svgText("", { x: corner.x, y: corner.y + 3.5 });
-    flag.append(svgElement("circle", { cx: corner.x, cy: corner.y, r: 9.5 }), flagText);
-    const { x, y, anchor } = beside(place, size);
-    const status = svgText("", { class: "node-status", x, y, "text-anchor": anchor });
+    const flag = svgElement("g", { class: "flag" }), pill = svgElement("rect", { height: 17, rx: 8.5 });
+    const flagText = svgText("", {}), status = svgElement("g", { class: "node-words" });
+    flag.append(pill, flagText);
     group.append(svgElement("circle", { class: "halo", r: size + 6, ...at }), svgElement("circle", { class: "body", r: size, ...at }),
       crown, cross, id, flag, status);
+    tooltip(group, data.names[column]);
     parent.append(group);
-    return { group, status, flag, flagText, words: { x, y, anchor } };
+    return { group, status, flag, flagText, pill };
   });
 }
 
@@ -77,6 +40,19 @@ function networkEdges(data, ways, parent) {
     group.classList.toggle("fixed", directed);
     parent.append(group);
     return { from, to, group, pointer, mark, way, turn, directed };
+  });
+}
+
+// Who waits for whom in the deadlock at the end: one arrow for each process of the cycle.
+function waitArrows(data, ways, parent) {
+  return data.cycle.map((from, place) => {
+    const to = data.cycle[(place + 1) % data.cycle.length], way = ways.wait(from, to), { x, y, nx, ny } = way.at(1);
+    const turn = Math.atan2(-nx, ny) * 180 / Math.PI;
+    const group = svgElement("g", { class: "waits", "data-from": data.ids[from], "data-to": data.ids[to] });
+    group.append(svgElement("path", { class: "line", d: way.d }),
+      svgElement("path", { class: "pointer", d: "M4 0L-9 -6L-9 6z", transform: `translate(${x.toFixed(1)} ${y.toFixed(1)}) rotate(${turn.toFixed(1)})` }));
+    parent.append(group);
+    return { from, to, group };
   });
 }
 
@@ -127,43 +103,38 @@ function drawFlight(arrow, flight, way, label) {
   return group;
 }
 
-// The shift of a label to one side of its message: fully, so that the path stays free, or centred.
-function lean(direction) {
-  return Math.max(-1, Math.min(1, direction / 0.35));
+// The name or the number in a circle, and its size: the name only if it is readable there.
+function nameIn(data, column, size) {
+  const inside = [data.called[column], data.ids[column]].find((text) => widthOf(text, SMALLEST, 700) <= 2 * size - 6) ?? data.ids[column];
+  const font = Math.max(SMALLEST, Math.min(15, 15 * (2 * size - 8) / widthOf(inside, 15, 700)));
+  return { inside, font, name: inside === data.called[column] ? "" : data.called[column] };
 }
 
-// Place a label beside the message, on its previous side or the other one, where nothing else is drawn.
-function placeLabel(arrow, way, part, taken, room) {
-  const text = short(arrow.label), wide = text.length * 6.4, at = way.at(part), first = arrow.side ?? way.side, sides = [first, -first];
-  for (const [far, along] of LABEL_PLACES) {
-    for (const side of sides) {
-      const x = at.x + side * (at.nx * far + lean(at.nx) * wide / 2) + along * wide;
-      const y = at.y + side * (at.ny * far + lean(at.ny) * 6) + 4;
-      const box = textBox(x, y, text, "middle", 11);
-      if (!contains(room, box) || taken.some((other) => overlap(box, other))) continue;
-      taken.push(box);
-      arrow.side = side;
-      return { text, x: x.toFixed(1), y: y.toFixed(1) };
+// The positions in a frame: the largest scale at which the processes fit, with all their words if there are `statuses`.
+function fitted(data, width, height, statuses) {
+  const { nodes } = data.network, narrow = width < 520;
+  let best = null;
+  for (const wide of WIDTHS) {
+    for (let scale = LARGEST; scale >= LEAST && scale > (best?.scale ?? 0); scale -= 0.02) {
+      const size = Math.max(13, (nodes.length <= 12 ? 24 : nodes.length <= 16 ? 21 : 18) * Math.min(1, 0.35 + scale * 0.75));
+      const named = nodes.map((node, column) => nameIn(data, column, size));
+      const reach = [Infinity, Infinity, -Infinity, -Infinity];
+      nodes.forEach((node, column) => {
+        const side = narrow ? [0, node.side[1] < -0.35 ? -1 : 1] : node.side, x = node.x * scale, y = node.y * scale;
+        const around = size + 16, boxes = [[x - around, y - around, x + around, y + around]];
+        for (const status of statuses?.[column] ?? []) boxes.push(boxBeside(x, y, size, side, wordsAt(named[column].name, status, wide)));
+        for (const box of boxes) for (const edge of [0, 1, 2, 3]) reach[edge] = (edge < 2 ? Math.min : Math.max)(reach[edge], box[edge]);
+      });
+      if (reach[2] - reach[0] > width - 8 || reach[3] - reach[1] > height - 8) continue;
+      const left = (width - reach[0] - reach[2]) / 2, top = (height - reach[1] - reach[3]) / 2;
+      best = { scale, size, wide, nodes: nodes.map((node, column) => ({
+        x: node.x * scale + left, y: node.y * scale + top, side: narrow ? [0, node.side[1] < -0.35 ? -1 : 1] : node.side, ...named[column],
+      })), centre: { x: left, y: top } };
+      break;
     }
+    if (best?.scale >= 0.8) break;
   }
-  return null;
-}
-
-function roomFor(data, size) {
-  const longest = data.ids.map(() => 0);
-  for (const event of data.events) {
-    if (event.e === "status") longest[event.p] = Math.max(longest[event.p], short(event.text).length);
-  }
-  let box = [Infinity, Infinity, -Infinity, -Infinity];
-  data.network.nodes.forEach((node, column) => {
-    const { x, y, anchor } = beside(node, size), words = textBox(x, y, "x".repeat(longest[column]), anchor, 12);
-    const around = size + 30, aside = size + 96; // labels of messages are at the sides
-    box = [Math.min(box[0], node.x - aside, words[0] - 8), Math.min(box[1], node.y - around, words[1] - 14),
-      Math.max(box[2], node.x + aside, words[2] + 8), Math.max(box[3], node.y + around, words[3] + 14)];
-  });
-  const wide = Math.max(box[2] - box[0], 760), high = Math.max(box[3] - box[1], 540); // so that a few processes are not drawn too large
-  const left = (box[0] + box[2] - wide) / 2, top = (box[1] + box[3] - high) / 2;
-  return [left, top, left + wide, top + high].map(Math.round);
+  return best;
 }
 
 function networkLegend(data, box) {
@@ -180,59 +151,90 @@ function networkLegend(data, box) {
     entry.dataset.state = kind;
     box.append(entry);
   }
+  const wrong = data.verdicts.filter((verdict) => verdict.spans.length).map((verdict) => verdict.title).join(", ");
   const lines = {
     flag: occurs.leader, cut: has("cut"), pruned: events.some((event) => event.e === "viewed" && event.pruned.length),
+    ring: wrong, waits: data.cycle.length,
   };
-  for (const [kind, there] of Object.entries(lines)) if (there) box.append(make("span", `entry ${kind}-entry`, words.legend[kind]));
+  for (const [kind, there] of Object.entries(lines)) {
+    if (there) box.append(make("span", `entry ${kind}-entry`, fill(words.legend[kind], { what: wrong })));
+  }
 }
 
 function networkView(data) {
   const box = document.getElementById("network"), svg = document.getElementById("network-picture");
-  const network = data.network, unit = data.places.unitUs;
-  const size = network.nodes.length <= 12 ? 24 : network.nodes.length <= 16 ? 21 : 18;
-  const ways = waysOf(network, size), layers = ["edges", "flights", "nodes"].map((name) => svgElement("g", { class: name }));
-  const room = roomFor(data, size);
-  svg.setAttribute("viewBox", [room[0], room[1], room[2] - room[0], room[3] - room[1]].join(" "));
-  svg.append(...layers);
-  const edges = networkEdges(data, ways, layers[0]), nodes = networkNodes(data, size, layers[2]);
-  if (network.missing && network.radius) { // the gap in the circle is the place of the others
-    const angle = -Math.PI / 2 - 2 * Math.PI / (nodes.length + 1), far = network.radius;
-    layers[0].append(svgText("+" + network.missing, { class: "missing", x: far * Math.cos(angle), y: far * Math.sin(angle) }));
-  }
-  const bodies = network.nodes.map(({ x, y }) => [x - size, y - size, x + size, y + size]);
-  networkLegend(data, document.getElementById("network-legend"));
-  document.getElementById("network-more").textContent = network.missing ? fill(words.more, network) : "";
+  const more = document.getElementById("network-more"), network = data.network, unit = data.places.unitUs;
   const view = { onPick: () => {} };
+  const statuses = data.ids.map(() => new Set([""]));
+  for (const event of data.events) if (event.e === "status") statuses[event.p].add(event.text);
+  let scene = null, shown = null;
+  networkLegend(data, document.getElementById("network-legend"));
+  more.textContent = network.missing ? fill(words.more, network) : "";
+  svg.setAttribute("aria-label", words.network);
 
-  function showNode(node, life, column, moment) {
-    const said = life.status ? short(life.status) : "";
-    node.group.dataset.state = stateOf(life);
-    node.group.classList.toggle("acting", !moment.whole && moment.acting === column);
-    node.group.classList.toggle("violates", moment.wrong.has(column));
-    node.status.textContent = said;
-    const follows = life.leader !== null && !life.leads;
-    node.flag.style.display = follows ? "" : "none";
-    node.flagText.textContent = follows ? life.leader : "";
-    const { x, y } = network.nodes[column], flag = [x + size * 0.8 - 10, y - size * 0.8 - 10, x + size * 0.8 + 10, y];
-    const box = textBox(node.words.x, node.words.y, said, node.words.anchor, 12);
-    return follows ? [box, flag] : [box];
+  function build(width, height) {
+    const place = fitted(data, width, height, statuses) ?? fitted(data, width, height) ?? fitted(data, 4 * width, 4 * height);
+    const { size, nodes: places } = place;
+    const ways = waysOf({ ...network, nodes: places, radius: network.radius * place.scale, centre: place.centre }, size);
+    const layers = ["edges", "flights", "waiting", "nodes"].map((name) => svgElement("g", { class: name }));
+    svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
+    svg.replaceChildren(...layers);
+    const edges = networkEdges(data, ways, layers[0]), waits = waitArrows(data, ways, layers[2]);
+    const nodes = networkNodes(data, places, size, layers[3]);
+    if (network.missing && network.radius) { // the gap in the circle is the place of the others
+      const angle = -Math.PI / 2 - 2 * Math.PI / (nodes.length + 1), far = network.radius * place.scale;
+      layers[0].append(svgText("+" + network.missing, {
+        class: "missing", x: place.centre.x + far * Math.cos(angle), y: place.centre.y + far * Math.sin(angle),
+      }));
+    }
+    const bodies = places.map(({ x, y }) => [x - size - 2, y - size - 2, x + size + 2, y + size + 2]);
+    return { width, height, room: [2, 2, width - 2, height - 2], wide: place.wide, size, places, ways, layer: layers[1], edges, waits, nodes, bodies };
+  }
+
+  function showFlag(node, life, column, taken) {
+    const text = life.leader === null || life.leads ? "" : cutTo(life.leader, 70, SMALLEST, 700);
+    const wide = Math.max(17, widthOf(text, SMALLEST, 700) + 9), others = taken.filter((_, place) => place !== column);
+    const box = text && placeFlag(scene.places[column], scene.size, wide, others, scene.room);
+    node.flag.style.display = box ? "" : "none";
+    if (!box) return;
+    const [left, top, right] = box;
+    node.flagText.textContent = text;
+    for (const [name, value] of Object.entries({ x: left, y: top, width: right - left })) node.pill.setAttribute(name, value);
+    node.flagText.setAttribute("x", (left + right) / 2);
+    node.flagText.setAttribute("y", top + 12.5);
+    taken.push(box);
+  }
+
+  function showWords(node, place, life, taken) {
+    const block = wordsAt(place.name, life.status, scene.wide), spot = block.lines.length ? placeWords(place, scene.size, block, taken, scene.room) : null;
+    node.status.replaceChildren();
+    if (!spot) return;
+    const [left, top, right] = spot.box, [dx] = spot.side, anchor = Math.abs(dx) < 0.35 ? "middle" : dx > 0 ? "start" : "end";
+    const x = anchor === "middle" ? (left + right) / 2 : anchor === "start" ? left : right;
+    block.lines.forEach(({ text, weight }, line) => node.status.append(
+      svgText(text, { class: "node-status", x, y: top + LINE * line + 11, "text-anchor": anchor, "font-weight": weight }),
+    ));
+    taken.push(spot.box);
   }
 
   function fly(moment, taken) {
-    const same = new Map(), drawn = [];
+    const same = new Map(), drawn = [], said = new Set();
     for (const arrow of data.arrows) {
       const flight = flightAt(arrow, moment, unit);
       if (!flight) continue;
       const course = [arrow.from, arrow.to, arrow.at, arrow.until, flight.ends].join(), before = same.get(course) ?? 0;
       same.set(course, before + 1);
       flight.part = Math.max(flight.part - 0.09 * Math.min(before, 5), 0.02); // one behind the other
-      const way = ways.message(arrow.from, arrow.to), { x, y } = way.at(flight.part);
+      const way = scene.ways.message(arrow.from, arrow.to), { x, y } = way.at(flight.part);
       taken.push([x - 7, y - 7, x + 7, y + 7]);
       drawn.push({ arrow, flight, way });
     }
     drawn.sort((one, other) => (other.flight.ends !== "") - (one.flight.ends !== "")); // events of this moment get their labels first
-    layers[1].replaceChildren(...drawn.map(({ arrow, flight, way }) => {
-      const group = drawFlight(arrow, flight, way, placeLabel(arrow, way, flight.part, taken, room));
+    scene.layer.replaceChildren(...drawn.map(({ arrow, flight, way }) => {
+      const broadcast = [arrow.from, arrow.at, arrow.label, flight.ends].join(); // it has one label
+      const label = said.has(broadcast) ? null : placeLabel(arrow, way, flight.part, taken, scene.room);
+      if (label) said.add(broadcast);
+      const group = drawFlight(arrow, flight, way, label);
       group.addEventListener("click", () => view.onPick(arrow.until));
       return group;
     }));
@@ -240,10 +242,24 @@ function networkView(data) {
   }
 
   view.show = (moment) => {
+    shown = moment;
+    const width = svg.clientWidth, height = svg.clientHeight;
+    if (!width || !height) return;
+    if (scene?.width !== width || scene?.height !== height) scene = build(width, height);
     const cuts = cutsAfter(data, moment.last + 1);
-    for (const edge of edges) showEdge(edge, moment.lives, cuts);
-    const said = nodes.flatMap((node, column) => showNode(node, moment.lives[column], column, moment));
-    box.dataset.flying = fly(moment, [...bodies, ...said]);
+    for (const edge of scene.edges) showEdge(edge, moment.lives, cuts);
+    for (const { from, to, group } of scene.waits) group.style.display = moment.lives[from].waitsFor.includes(to) ? "" : "none";
+    const taken = [...scene.bodies];
+    scene.nodes.forEach((node, column) => {
+      const life = moment.lives[column];
+      node.group.dataset.state = stateOf(life);
+      node.group.classList.toggle("acting", !moment.whole && moment.acting === column);
+      node.group.classList.toggle("violates", moment.wrong.has(column));
+      showFlag(node, life, column, taken);
+    });
+    scene.nodes.forEach((node, column) => showWords(node, scene.places[column], moment.lives[column], taken));
+    box.dataset.flying = fly(moment, taken);
   };
+  new ResizeObserver(() => { if (shown) view.show(shown); }).observe(svg);
   return view;
 }

@@ -12,7 +12,7 @@ function milliseconds(us) {
 
 function nowPanel(data) {
   const box = document.getElementById("now");
-  const partition = new Map(data.partitions);
+  const partition = new Map(data.partitions.map(({ index, words }) => [index, words]));
   return (moment) => {
     box.replaceChildren();
     if (!moment.step) {
@@ -27,9 +27,9 @@ function nowPanel(data) {
         continue;
       }
       if (event.e === "viewed") continue; // the picture shows it, and the status has it as text
-      const receivers = [data.names[event.to]]; // one line for a message to several receivers
+      const receivers = [data.called[event.to]]; // one line for a message to several receivers
       while (event.e === "sent" && index < moment.last && alike(event, data.events[index + 1])) {
-        receivers.push(data.names[data.events[++index].to]);
+        receivers.push(data.called[data.events[++index].to]);
       }
       const bad = event.e === "lost" || event.e === "crashed" || (event.e === "wrote" && !event.accepted);
       box.append(make("p", bad ? "fault" : shown ? "then" : "first", sentence(data, event, receivers)));
@@ -77,9 +77,9 @@ function verdictPanel(data, jump) {
     const card = make(jumps ? "button" : "div", "verdict");
     card.dataset.status = verdict.status;
     const head = make("span", "verdict-head");
-    head.append(make("span", "verdict-name", verdict.title[LANGUAGE]), make("span", "verdict-words", verdict.words[LANGUAGE]));
+    head.append(make("span", "verdict-name", verdict.title), make("span", "verdict-words", verdict.words));
     if (!verdict.promised) head.append(make("span", "verdict-words", words.notPromised));
-    card.append(head, make("span", "evidence", verdict.evidence[LANGUAGE]));
+    card.append(head, make("span", "evidence", verdict.evidence));
     if (jumps) {
       card.type = "button";
       card.title = words.jump;
@@ -95,11 +95,12 @@ function verdictPanel(data, jump) {
 }
 
 function headline(data) {
-  const title = data.title[LANGUAGE];
+  const title = data.title;
   document.getElementById("title").textContent = title || data.algorithm;
+  document.title = `${title || data.algorithm} · vez`;
   const meta = document.getElementById("meta");
   meta.textContent = (title ? `${data.algorithm} · ` : "") + fill(words.meta, {
-    processes: data.ids.length, messages: data.messages, topology: data.topology[LANGUAGE], seed: data.seed,
+    processes: data.ids.length, messages: data.messages, topology: data.topology, seed: data.seed,
   });
   for (const what of data.leftOut) meta.append(make("strong", "left-out", fill(words.notDrawn, { what })));
   for (const element of document.querySelectorAll("[data-string]")) {

@@ -3,9 +3,9 @@
 // travel; labels fit better on the right if side is 1, on the left if it is -1.
 const LANE = 9; // distance of messages from an edge that goes both ways
 
-function arcWay(radius, start, end) {
+function arcWay(centre, radius, start, end) {
   const clockwise = end > start;
-  const point = (angle) => [radius * Math.cos(angle), radius * Math.sin(angle)];
+  const point = (angle) => [centre.x + radius * Math.cos(angle), centre.y + radius * Math.sin(angle)];
   const [x1, y1] = point(start), [x2, y2] = point(end);
   const large = Math.abs(end - start) > Math.PI ? 1 : 0;
   return {
@@ -47,9 +47,9 @@ function loopWay(node, size) {
 }
 
 function waysOf(network, size) {
-  const { nodes, radius, directed } = network;
+  const { nodes, radius, directed, centre } = network;
   const edges = new Set(network.edges.map(([from, to]) => from + ">" + to));
-  const angle = (column) => Math.atan2(nodes[column].y, nodes[column].x);
+  const angle = (column) => Math.atan2(nodes[column].y - centre.y, nodes[column].x - centre.x);
   const gap = size + 4;
 
   function arc(from, to, lane) { // along the ring; an edge is named in clockwise direction
@@ -58,7 +58,7 @@ function waysOf(network, size) {
     let start = angle(from), end = angle(to);
     if (clockwise) while (end <= start) end += 2 * Math.PI; else while (end >= start) end -= 2 * Math.PI;
     const cut = (clockwise ? 1 : -1) * gap / radiusHere;
-    return arcWay(radiusHere, start + cut, end - cut);
+    return arcWay(centre, radiusHere, start + cut, end - cut);
   }
   function isBlocked(from, to) { // true if a process is on the straight line
     const a = nodes[from], b = nodes[to], dx = b.x - a.x, dy = b.y - a.y, square = dx * dx + dy * dy || 1;
@@ -82,6 +82,7 @@ function waysOf(network, size) {
     return straight(from, to, isBlocked(from, to) ? size + 24 : LANE);
   }
   return {
+    wait: (from, to) => straight(from, to, isBlocked(from, to) ? size + 30 : 20),
     edge: (from, to) => (network.shape === "ring" ? arc(from, to, 0) : straight(from, to, 0)),
     message(from, to) {
       const key = from + ">" + to;

@@ -3,7 +3,7 @@ const body = document.body;
 body.dataset.errors = "0";
 addEventListener("error", () => { body.dataset.errors = String(Number(body.dataset.errors) + 1); });
 
-const data = JSON.parse(document.getElementById("trace").textContent);
+const data = localized(JSON.parse(document.getElementById("trace").textContent));
 const scale = timeScale(data.places);
 const stepCount = data.steps.length;
 const PACE = 1.1; // message times per second at speed 1
@@ -140,7 +140,7 @@ for (const verdict of data.verdicts) {
   if (verdict.at === null) continue;
   const mark = make("i");
   mark.style.left = 100 * share(verdict.at) + "%";
-  mark.title = verdict.title[LANGUAGE];
+  mark.title = verdict.title;
   byId("marks").append(mark);
 }
 

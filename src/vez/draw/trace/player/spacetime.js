@@ -37,7 +37,10 @@ function svgElement(name, attributes) {
 function spaceTimeView(data, scale) {
   const box = document.getElementById("view");
   const heads = document.getElementById("heads");
-  const svg = document.querySelector("#spacetime > svg");
+  for (const drawn of [...document.getElementById("spacetime").children]) {
+    if (drawn.lang === LANGUAGE) drawn.hidden = false; else drawn.remove();
+  }
+  const svg = document.querySelector("#spacetime svg");
   const width = Number(svg.getAttribute("width")), height = Number(svg.getAttribute("height"));
   const veil = svgElement("rect", { class: "veil", x: 0, width, height });
   const line = svgElement("line", { class: "playhead", x1: 0, x2: width });

@@ -1,7 +1,14 @@
-// The contents of the trace: the state of every process after a number of events, and sentences for events.
+// The contents of the trace: its words in the language of the page, the state of every process after a number of events, and sentences for events.
+function localized(value) {
+  if (value === null || typeof value !== "object") return value;
+  if (Object.hasOwn(value, "en") && Object.hasOwn(value, "pt")) return value[LANGUAGE];
+  if (Array.isArray(value)) return typeof value[0] === "number" ? value : value.map(localized);
+  return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, localized(part)]));
+}
+
 function lifeAtStart() {
   return { waiting: false, inside: false, down: false, paused: false, leader: null, leads: false, token: null, status: "",
-    active: null, pointsTo: [], pruned: [] };
+    active: null, pointsTo: [], pruned: [], waitsFor: [] };
 }
 
 const FOLLOW = {
@@ -15,7 +22,7 @@ const FOLLOW = {
   paused: (life) => { life.paused = true; },
   resumed: (life) => { life.paused = false; },
   status: (life, event) => { life.status = event.text; },
-  viewed: (life, event) => { life.active = event.active; life.pointsTo = event.pointsTo; life.pruned = event.pruned; },
+  viewed: (life, event) => { life.active = event.active; life.pointsTo = event.pointsTo; life.pruned = event.pruned; life.waitsFor = event.waitsFor; },
 };
 
 // The states after the first `count` events. A trace in a page is short enough to be read again each time.
@@ -59,6 +66,6 @@ function sentence(data, event, receivers) {
   else if (kind === "elected" && event.leader === undefined) kind = "no_leader";
   else if (kind === "withdrew" && event.retracted) kind = "retracted";
   else if (kind === "elected") kind = (event.self ? "leads" : "elected") + (event.term !== "0" ? "_term" : "");
-  const values = { ...event, p: data.names[event.p], from: data.names[event.from], to: receivers.join(", ") };
+  const values = { ...event, p: data.called[event.p], from: data.called[event.from], to: receivers.join(", ") };
   return fill(words.event[kind] ?? kind, values);
 }
