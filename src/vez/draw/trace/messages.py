@@ -21,7 +21,8 @@ CLEAR = 11
 """Distance that a label keeps from the lifelines: half of the widest bar and a little."""
 PARTS = (0.5, 0.36, 0.64, 0.22, 0.78, 0.12, 0.88)
 PIECE = 14
-NEAR_END = 84
+STEP = 9
+"""Distance of the points by which a text knows a line."""
 ABOVE, ON, BELOW = -4, 3, 12
 """Distances from the line to the baseline of a label."""
 Point = tuple[float, float]
@@ -33,7 +34,7 @@ def draw_messages(out: Markup, picture: Picture, places: Places, labels: Labels)
     """All messages, in the order in which they were sent."""
     colour = colours(picture)
     led = {message for verdict in picture.broken for message in verdict.messages}
-    arrows = sorted(picture.arrows, key=lambda arrow: (arrow.sent_index, arrow.end_index))
+    arrows = _in_order(picture)
     courses = _courses(arrows, places)
     texts = _texts(picture, arrows, courses, places, labels)
     for place, arrow in enumerate(arrows):
@@ -57,6 +58,10 @@ def draw_messages(out: Markup, picture: Picture, places: Places, labels: Labels)
             x, y, shown, turn, full = texts[place]
             out.text(x, y, shown, "", turn=turn, full=full)
         out.close()
+
+
+def _in_order(picture: Picture) -> list[Arrow]:
+    return sorted(picture.arrows, key=lambda arrow: (arrow.sent_index, arrow.end_index))
 
 
 def _courses(arrows: Sequence[Arrow], places: Places) -> list[tuple[Point, Point]]:
@@ -88,9 +93,11 @@ def _texts(
             return arrows[place].fate != "delivered", far, place
 
         members.sort(key=preference)
-        for place in members:
-            label = _beside_loop if arrows[place].to == sender else _beside_line
-            spot = label(text, *courses[place], places, labels)
+        for place, strict in ((place, strict) for strict in (True, False) for place in members):
+            if arrows[place].to == sender:
+                spot = _beside_loop(text, *courses[place], places, labels)
+            else:
+                spot = _beside_line(text, *courses[place], places, labels, place if strict else None)
             if spot:
                 found[place] = spot
                 break
@@ -101,9 +108,8 @@ def _texts(
 
 
 def mark_lines(picture: Picture, places: Places, labels: Labels) -> None:
-    """Reserve the heads of arrows and the crosses of lost messages, so that no label covers them. Status texts avoid
-    the ends of lines."""
-    for arrow in picture.arrows:
+    """Reserve the heads of arrows and the crosses of lost messages, so that no label covers them. Texts avoid lines."""
+    for number, arrow in enumerate(_in_order(picture)):
         if arrow.sender == arrow.to:
             continue
         (x, y), (tip, low) = _ends(arrow, places)
@@ -111,10 +117,8 @@ def mark_lines(picture: Picture, places: Places, labels: Labels) -> None:
         if arrow.fate != "flying":
             labels.reserve((min(tip, tip - 9 * side), low - 4, max(tip, tip - 9 * side), low + 4))
         slope = (low - y) / (abs(tip - x) or 1)
-        for piece in range(0, int(min(NEAR_END, abs(tip - x))), PIECE):
-            drop = slope * (piece + PIECE / 2)
-            labels.avoid((x + side * (piece + PIECE / 2), y + drop))
-            labels.avoid((tip - side * (piece + PIECE / 2), low - drop))
+        for piece in range(0, int(abs(tip - x)), STEP):
+            labels.avoid((x + side * (piece + STEP / 2), y + slope * (piece + STEP / 2)), number)
 
 
 def colours(picture: Picture) -> dict[str, int]:
@@ -164,8 +168,11 @@ def _head(out: Markup, tip: Point, along: Point) -> None:
     out.polygon((x, y), (x - 9 * dx - 4 * dy, y - 9 * dy + 4 * dx), (x - 9 * dx + 4 * dy, y - 9 * dy - 4 * dx))
 
 
-def _beside_line(text: str, start: Point, end: Point, places: Places, labels: Labels) -> Text | None:
-    """A place beside the line, the first free one between two lifelines."""
+def _beside_line(
+    text: str, start: Point, end: Point, places: Places, labels: Labels, number: int | None
+) -> Text | None:
+    """A place beside the line, the first free one between two lifelines. With the number of the line, only a place
+    that no other line crosses."""
     shown = shortened(text, max(places.spacing - 22, 40), SIZE)
     wide = width_of(shown, SIZE)
     rise = math.degrees(math.atan2(end[1] - start[1], abs(end[0] - start[0]) or 1))
@@ -173,7 +180,10 @@ def _beside_line(text: str, start: Point, end: Point, places: Places, labels: La
     for part, middle in _spots(abs(end[0] - start[0]), wide * math.cos(math.radians(turn)), places.spacing):
         x, y = start[0] + (end[0] - start[0]) * middle, start[1] + (end[1] - start[1]) * (middle if turn else part)
         for down in (ABOVE, BELOW) if turn else (ON,):
-            if labels.take(*_boxes(x, y + down, wide, turn)):
+            boxes = _boxes(x, y + down, wide, turn)
+            if number is not None and any(labels.is_crossed(box, number) for box in boxes):
+                continue
+            if labels.take(*boxes):
                 return x, y + down, shown, turn, text
     return None
 

@@ -81,7 +81,7 @@ class Labels:
     def __init__(self, places: Places) -> None:
         self._places = places
         self._cells: dict[tuple[int, int], list[Box]] = {}
-        self._avoided: dict[tuple[int, int], list[tuple[float, float]]] = {}
+        self._avoided: dict[tuple[int, int], list[tuple[float, float, int]]] = {}
         self.missing: list[tuple[int, int]] = []
         """Start and end of the event or message of each label without a place."""
 
@@ -98,15 +98,16 @@ class Labels:
         for cell in _cells(box):
             self._cells.setdefault(cell, []).append(box)
 
-    def avoid(self, point: tuple[float, float]) -> None:
-        """Remember that a line goes through a point."""
-        self._avoided.setdefault((int(point[1] // 20), int(point[0] // 60)), []).append(point)
+    def avoid(self, point: tuple[float, float], line: int = -1) -> None:
+        """Remember that a line, with this number, goes through a point."""
+        x, y = point
+        self._avoided.setdefault((int(y // 20), int(x // 60)), []).append((x, y, line))
 
-    def is_crossed(self, box: Box) -> bool:
-        """True if a line is known to go through the box."""
+    def is_crossed(self, box: Box, but: int = -2) -> bool:
+        """True if a line is known to go through the box, other than the line with the number `but`."""
         left, top, right, bottom = box
         near = (point for cell in _cells(box) for point in self._avoided.get(cell, ()))
-        return any(left < x < right and top < y < bottom for x, y in near)
+        return any(left < x < right and top < y < bottom and line != but for x, y, line in near)
 
     def _free(self, box: Box) -> bool:
         left, top, right, bottom = box
