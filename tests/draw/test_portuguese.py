@@ -100,6 +100,7 @@ def test_every_scenario_is_drawn_in_portuguese(name: str) -> None:
     is_portuguese(mermaid(*found, language="pt").replace("participant", "").replace("note over", ""), found[0])
     is_portuguese(re.sub(r"(?s)<style>.*?</style>|<[^>]*>", " ", svg(*found, language="pt")), found[0])
     data = json.loads(Page(html(*found)).scripts[0])
+    assert data["leftOut"] == []  # in neither language
     for key in ("events", "arrows", "network"):
         for part in data[key] if isinstance(data[key], list) else []:
             part.pop("e", None)

@@ -193,7 +193,7 @@ def _beside_loop(text: str, start: Point, end: Point, places: Places, labels: La
     (x, top), (_, bottom) = start, end
     shown = shortened(text, max(places.spacing - 44, 40), SIZE)
     wide = width_of(shown, SIZE)
-    for y in ((top + bottom) / 2 + 4, bottom + 4, bottom + 14, top + 4):
+    for y in (*(top + (bottom - top) * part + 4 for part in PARTS), bottom + 14, bottom + 24):
         if labels.take(box_of(x + 30, y, wide, SIZE)):
             return x + 30 + wide / 2, y, shown, 0, text
     return None

@@ -57,9 +57,9 @@ def _room(page: float, count: int) -> float:
     return min((page - LEFT + GAP) / max(count, 1), (page - LEFT - RIGHT) / max(count - 1, 1))
 
 
-def page_for(count: int, pages: Sequence[float]) -> float:
-    """The first of some widths in which the lifelines are at a comfortable distance, or the last."""
-    return next((page for page in pages if _room(page, count) >= COMFORTABLE), pages[-1])
+def pages_for(count: int, pages: Sequence[float]) -> Sequence[float]:
+    """Those of some widths in which the lifelines are at a comfortable distance, or only the last."""
+    return [page for page in pages if _room(page, count) >= COMFORTABLE] or pages[-1:]
 
 
 def _crowd(picture: Picture) -> Callable[[int, int], float]:

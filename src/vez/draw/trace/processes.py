@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, product
 
 from vez.core.assumptions import Property
 from vez.core.trace import (
@@ -106,11 +106,10 @@ def draw_marks(out: Markup, picture: Picture, places: Places, labels: Labels) ->
         y, wide = places.y(partition.at), width_of(partition.words, 11, bold=True)
         for x in range(int(places.left), int(places.width), 14):
             labels.avoid((x, y))
-        for x in (places.width - 18 - wide, places.left + 12):
-            if labels.take((x, y - 14, x + wide, y)):
-                out.text(
-                    x, y - 4, partition.words, "cut-words" if partition.cut else "healed-words", index=partition.index
-                )
+        style = "cut-words" if partition.cut else "healed-words"
+        for beside, down in product((places.width - 18 - wide, places.left + 12), (-4, 13)):
+            if labels.take(box_of(beside, y + down, wide, 11)):
+                out.text(beside, y + down, partition.words, style, index=partition.index)
                 break
         else:
             labels.missing.append((partition.at, partition.at))

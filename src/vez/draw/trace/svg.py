@@ -18,7 +18,7 @@ from vez.draw.trace.layout import Picture, clean
 from vez.draw.trace.limits import limit
 from vez.draw.trace.markup import Markup, width_of
 from vez.draw.trace.messages import draw_messages, mark_lines
-from vez.draw.trace.places import Labels, Places, page_for
+from vez.draw.trace.places import Labels, Places, pages_for
 from vez.draw.trace.processes import OUTLINED, draw_bars, draw_marks, draw_words
 from vez.judge.properties.verdict import Verdict
 from vez.judge.words import Language, Sentence, property_name, said, scenario_title
@@ -50,10 +50,14 @@ def svg(trace: Trace, verdicts: Sequence[Verdict] = (), *, language: Language = 
 
 def draw(picture: Picture, left_out: tuple[Sentence, ...] = (), *, heading: bool = True) -> Drawing:
     """The diagram. Without a heading it can be part of a page, and is as narrow as the page is."""
-    out, places, missing = _with_room(picture, left_out, heading)
+    pages = [math.inf] if heading else pages_for(len(picture.ids), PAGES)
+    for page in pages:
+        out, places, missing = _with_room(picture, left_out, heading, page)
+        if not missing:
+            break
     if missing:
         left_out += (said("drawn_fewer_labels", count=missing),)
-        out, places, _ = _with_room(picture, left_out, heading)
+        out, places, _ = _with_room(picture, left_out, heading, pages[-1])
     lines = _heading(picture, left_out) if heading else []
     if heading:
         _badges(out, picture, places)
@@ -64,24 +68,22 @@ def draw(picture: Picture, left_out: tuple[Sentence, ...] = (), *, heading: bool
     return Drawing(_wrap(picture, out, width, height), places, left_out)
 
 
-def _with_room(picture: Picture, left_out: Sequence[Sentence], heading: bool) -> tuple[Markup, Places, int]:
+def _with_room(
+    picture: Picture, left_out: Sequence[Sentence], heading: bool, page: float
+) -> tuple[Markup, Places, int]:
     """Make intervals of time longer if labels have no room. Returns the number of labels that still have none."""
     top = _top(_heading(picture, left_out) if heading else [])
     added: dict[int, float] = {}
     for _ in range(ATTEMPTS):
-        out, said, places = (
-            Markup(),
-            Markup(),
-            Places(picture, top, added, math.inf if heading else page_for(len(picture.ids), PAGES)),
-        )
+        out, words, places = Markup(), Markup(), Places(picture, top, added, page)
         labels = Labels(places)
         _background(out, picture, places)
         draw_bars(out, picture, places)
         draw_marks(out, picture, places, labels)
         mark_lines(picture, places, labels)
-        draw_words(said, picture, places, labels)  # before the messages, whose labels have more possible places
+        draw_words(words, picture, places, labels)  # before the messages, whose labels have more possible places
         draw_messages(out, picture, places, labels)
-        out.add(said)
+        out.add(words)
         if not labels.missing:
             break
         for start, count in labels.wanted_room().items():
