@@ -99,6 +99,10 @@ class Misuse(VezError):
     exit_code = 64  # EX_USAGE
 
 
+LONGEST_SHOWN = 200
+"""Largest number of characters of a name or path in an error."""
+
+
 class UnknownName(Misuse):
     """A name that does not exist. The hint suggests similar names, or lists all names."""
 
@@ -109,7 +113,8 @@ class UnknownName(Misuse):
         longer = [known for known in names if len(name) >= LEAST_PART and name in known]
         near = list(dict.fromkeys([*get_close_matches(name, names, n=3, cutoff=CLOSE), *longer]))[:3]
         hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}"
-        super().__init__(f"unknown {what} {name!r}", hint=hint)
+        shown = name if len(name) <= LONGEST_SHOWN else f"{name[:LONGEST_SHOWN]}…"
+        super().__init__(f"unknown {what} {shown!r}", hint=hint)
         self.near = near
 
 

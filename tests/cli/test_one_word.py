@@ -117,10 +117,6 @@ OTHER_WORDS = {
     ("observe(seconds)", "observe --for"): "as --for of elect: for so many seconds",
     ("wait_lost(timeout)", "elect --for"): "the leader resigns after that time, which is no timeout",
     ("locked()", "status NAME"): "the command shows who holds it",
-    ("timeout=", "run --wait"): "an option of a command says what it does",
-    ("timeout=", "elect --wait"): "an option of a command says what it does",
-    ("acquire(timeout)", "run --wait"): "an option of a command says what it does",
-    ("acquire(timeout)", "elect --wait"): "an option of a command says what it does",
 }
 """Pairs whose words differ, with the reason."""
 

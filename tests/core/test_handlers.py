@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from vez.catalogue.algorithms import ALGORITHMS
 from vez.catalogue.zoo import ZOO
+from vez.cli.docs import pages
 from vez.core import Io, Message, Process
 from vez.core.process import handlers_of
 from vez.errors import BadHandler, ProtocolBug, UnhandledMessage
@@ -63,7 +66,7 @@ def test_a_subclass_inherits_overrides_and_takes_away() -> None:
 def test_lookups_in_vain_say_what_to_define() -> None:
     with pytest.raises(UnhandledMessage, match="Parent received a VoteForMe and has no on_vote_for_me") as unhandled:
         handlers_of(Parent).message(VoteForMe)
-    assert unhandled.value.hint == "define on_vote_for_me(self, message, sender, io)"
+    assert unhandled.value.hint == "define on_vote_for_me(self, message: VoteForMe, sender, io)"
     with pytest.raises(ProtocolBug, match="Child set a timer 'tock' and has no on_timer_tock"):
         handlers_of(Child).timer("tock")
 
@@ -84,14 +87,27 @@ def test_a_message_class_that_cannot_be_found_stops_only_those_who_need_it() -> 
         _ = handlers_of(Local).kinds
 
 
-def test_a_handler_that_does_not_name_its_message_is_refused_by_the_table() -> None:
-    class Vague(Process):
-        def on_some_thing(self, message, sender, io):  # type: ignore[no-untyped-def]
-            ...
-
+def test_a_handler_for_no_message_is_refused_in_every_world() -> None:
+    """It is refused when its class is defined, so before any world can run it."""
     with pytest.raises(BadHandler, match="does not say which message") as vague:
-        _ = handlers_of(Vague).kinds
+
+        class Vague(Process):
+            def on_some_thing(self, message, sender, io):  # type: ignore[no-untyped-def]
+                ...
+
     assert "message: SomeThing" in vague.value.hint
+
+
+@pytest.mark.parametrize("signature", ["on_timer_x(self, name, io)", "on_some_thing(self, message, sender, io)"])
+def test_the_hint_names_a_page_that_the_wheel_has(signature: str) -> None:
+    scope: dict[str, object] = {}
+    exec(f"def {signature}: ...", scope)  # noqa: S102
+    name = signature.partition("(")[0]
+    with pytest.raises(BadHandler) as refused:
+        type("Vague", (Process,), {name: scope[name]})
+    named = re.search(r"`vez docs (\S+)`", refused.value.hint)
+    assert named
+    assert "on_timer_<name>(io)" in pages()[named[1]].read_text()
 
 
 @pytest.mark.parametrize("algorithm", [*ALGORITHMS.values(), *(specimen.algorithm for specimen in ZOO.values())])

@@ -13,7 +13,10 @@ from vez import plugins
 from vez.catalogue.algorithms import ALGORITHMS
 from vez.core.declarations import collecting
 from vez.core.process import Process
-from vez.errors import BadData, MissingFile, Misuse, UnknownName, VezError
+from vez.errors import LONGEST_SHOWN, BadData, MissingFile, Misuse, UnknownName, VezError
+
+WANTED = "expected a name of `vez algorithms`, or a class of a Python file: path/to/file.py:Class"
+"""The next step for a path that leads to no algorithm."""
 
 
 def is_listed(name: str) -> bool:
@@ -43,6 +46,8 @@ def load_algorithm(name: str) -> type[Process]:
         return ALGORITHMS[name]
     path, _, wanted = name.partition(":")
     if not path.endswith(".py"):
+        if name not in plugins.entries(plugins.ALGORITHMS):
+            _refuse_path(name, path)
         return load_plugin(name)
     module, refused = _load(Path(path))
     classes = {
@@ -61,6 +66,25 @@ def load_algorithm(name: str) -> type[Process]:
         if kind in refused:
             raise refused[kind]
     return found
+
+
+def _refuse_path(name: str, path: str) -> None:
+    """Refuse what is meant as a path and leads to no Python file. Names of algorithms have no slashes and no dots."""
+    if not any(sign in path for sign in ("/", os.sep, ".")):
+        return
+    if os.path.isdir(path):  # `Path` would raise an error if the name is too long
+        raise _folder(path)
+    if os.path.exists(path):
+        raise BadData(f"{path} is not a .py file", hint=WANTED)
+    raise MissingFile(f"there is no file {_short(path)}, and no algorithm has this name", hint=WANTED)
+
+
+def _short(path: str | Path) -> str:
+    return str(path) if len(str(path)) <= LONGEST_SHOWN else f"{str(path)[:LONGEST_SHOWN]}…"
+
+
+def _folder(path: str | Path) -> BadData:
+    return BadData(f"{path} is a folder", hint=WANTED)
 
 
 def load_plugin(name: str) -> type[Process]:
@@ -82,12 +106,16 @@ def _load(path: Path) -> tuple[ModuleType, dict[type, VezError]]:
 
     The file is code that the user named; no other file is ever run.
     """
+    if not os.path.exists(path):  # `Path` would raise an error for a name that is too long
+        raise MissingFile(f"there is no file {_short(path)}", hint=WANTED)
     resolved = path.resolve()
     name = f"vez_user_{hashlib.sha256(os.fsencode(resolved)).hexdigest()[:12]}"
     if name in _LOADED:
         return _LOADED[name]
+    if resolved.is_dir():
+        raise _folder(path)
     if not resolved.is_file():
-        raise MissingFile(f"there is no file {path}")
+        raise BadData(f"{path} is not a file that can be read as Python", hint=WANTED)
     spec = importlib.util.spec_from_file_location(name, resolved)
     if spec is None or spec.loader is None:
         raise BadData(f"{path} cannot be loaded as Python")

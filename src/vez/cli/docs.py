@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from vez.cli.parameters.completion import complete
-from vez.errors import MissingFile, UnknownName
+from vez.errors import MissingFile, Misuse, UnknownName
 
 
 def folder() -> Path:
@@ -44,7 +44,8 @@ def docs(page: str | None) -> None:
         for name, path in known.items():
             click.echo(f"{name:32}  {_title(path)}")
     elif page not in known:
-        raise UnknownName("page", page, known)
+        error = UnknownName("page", page, known)
+        raise error if error.near else Misuse(error.message, hint="`vez docs` lists the pages")
     else:
         click.echo(known[page].read_text(encoding="utf-8"), nl=False)
 

@@ -24,7 +24,7 @@ from vez.errors import OwnershipLost
 @click.option("--label", help="Name of this candidate for observers.  [default: HOST:PROCESS]")
 @click.option("--lease", type=Number(0.001, 86400), metavar="S",
               help="On a network: free the leadership S seconds after its holder has died.")  # fmt: skip
-@click.option("--wait", "seconds", type=Number(min=0), metavar="S", help="Wait at most S seconds.")
+@click.option("--timeout", "--wait", "seconds", type=Number(min=0), metavar="S", help="Wait at most S seconds.")
 @click.option("--for", "term_seconds", type=Number(min=0), metavar="S", help="Resign S seconds after the election.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
 def elect(

@@ -165,7 +165,7 @@ RUN = Declared(
     hold_and_run,
     (
         Option(("--url",), "url", "The engine.  [default: VEZ_URL, or the files of this machine]"),
-        Option(("--wait",), "seconds", "Wait at most S seconds.", "number", least=0, metavar="S"),
+        Option(("--timeout", "--wait"), "seconds", "Wait at most S seconds.", "number", least=0, metavar="S"),
         Option(("--no-wait",), "no_wait", "Do not wait: give up if it is not free now.", "flag"),
         Option(("--busy-code",), "busy_code", "Exit code if the lock was not granted in time.", "whole", EXIT_BUSY,
                0, 255, "N", show_default=True),

@@ -73,7 +73,7 @@ class Handlers:
             if name not in self._by_name:
                 raise UnhandledMessage(
                     f"{self._owner} received {article(kind.__name__)} and has no {name}",
-                    hint=f"define {name}(self, message, sender, io)",
+                    hint=f"define {name}(self, message: {kind.__name__}, sender, io)",
                 )
             found = self._by_kind[kind] = self._by_name[name]
         return found
@@ -108,11 +108,17 @@ class Handlers:
                 hint="define message classes at the top level of a module",
             ) from error
         if not kinds:
-            raise BadHandler(
-                f"{self._owner}.{name} does not say which message it takes",
-                hint=f"annotate it: {name}(self, message: {_class_name(name)}, sender: int, io: Io)",
-            )
+            raise no_message(self._owner, name)
         return kinds
+
+
+def no_message(owner: str, name: str) -> BadHandler:
+    """The error of a handler that is for no message: its name may be misspelt, and it would never be called."""
+    return BadHandler(
+        f"{owner}.{name} does not say which message it takes, and is no handler of another kind",
+        hint=f"annotate it: {name}(self, message: {_class_name(name)}, sender: int, io: Io); `vez docs core` lists the "
+        "handlers",
+    )
 
 
 def check_handlers(cls: type) -> None:
@@ -122,16 +128,15 @@ def check_handlers(cls: type) -> None:
             continue
         _check_returns_at_once(cls, name, handler)
         found = tuple(inspect.signature(handler).parameters)[1:]
-        if name in _EVENTS or name.startswith(TIMER):
-            expected = _EVENTS.get(name, ("io",))
-        else:
-            expected = ("message", "sender", "io")
-            _check_message_name(cls, name, handler)
+        is_event = name in _EVENTS or name.startswith(TIMER)
+        expected = _EVENTS.get(name, ("io",)) if is_event else ("message", "sender", "io")
         if len(found) != len(expected):
             raise BadHandler(
                 f"{cls.__name__}.{name} takes ({', '.join(found)}), expected ({', '.join(expected)})",
-                hint="see `vez.core.process` for the handlers and what they are given",
+                hint="`vez docs core` lists the handlers and what they are given",
             )
+        if not is_event:
+            _check_message_name(cls, name, handler)
 
 
 def _check_returns_at_once(cls: type, name: str, handler: Any) -> None:
@@ -154,6 +159,8 @@ def _check_message_name(cls: type, name: str, handler: Any) -> None:
         kinds = list(_annotated(handler))
     except NameError:
         return  # the class of the message is not defined yet; a wrong one is found at delivery
+    if not kinds:
+        raise no_message(cls.__name__, name)
     for kind in kinds:
         if handler_name(kind) != name:
             raise BadHandler(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vez.catalogue.algorithms import ALGORITHMS, find
-from vez.catalogue.mutex.ricart_agrawala import RELEASED, Reply, RicartAgrawala
+from vez.catalogue.mutex.ricart_agrawala import RELEASED, Reply, Request, RicartAgrawala
 from vez.cli.app import run as run_command
 from vez.cli.parameters.forms import WANT
 from vez.core import Io, Mutex
@@ -170,7 +170,7 @@ class Intruding(RicartAgrawala):
 
     can_retract = classmethod(lambda cls: False)
 
-    def on_request(self, message, sender, io):  # type: ignore[no-untyped-def]
+    def on_request(self, message: Request, sender: int, io: Io) -> None:
         io.send(sender, Reply(self.clock))  # never defers
 
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:  # what is said without a terminal needs no rich, which takes 
     from rich.progress import Progress
     from rich.status import Status
 
-FIRST_S = 0.3
-"""Time until the first word. Python and the parts of a slow command take about as long to load."""
+FIRST_S = 0.7
+"""Time until the first word: within a second, but not for a command that ends soon."""
 EVERY_S = 5.0
 """Time between two lines, if standard error is not a terminal."""
 SWITCH = "VEZ_PROGRESS"

@@ -259,7 +259,8 @@ def checked(scenario: Scenario) -> Scenario:
 
 def _words(error: msgspec.ValidationError) -> str:
     """The error text, with the path `$.n` written as `n`."""
-    what, at, path = str(error).replace("`", "").rpartition(" - at $.")
+    found = str(error).replace("`", "").replace("int <= ", "a whole number of at most ")
+    what, at, path = found.replace("int >= ", "a whole number of at least ").rpartition(" - at $.")
     return f"{path}: {what[0].lower()}{what[1:]}" if at else str(error)
 
 
