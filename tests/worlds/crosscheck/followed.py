@@ -90,8 +90,9 @@ class Follower:
         self.model = Model(self.configuration)
         self.ids = configuration.ids
 
-    def gap(self, seen: Seen) -> str:
-        """The first event that no step of the model explains, in words; empty if the model has the run.
+    def gap(self, seen: Seen) -> str | None:
+        """The first event that no step of the model explains, in words; empty if the model has the run, and None if it was
+        not followed.
 
         Not followed are runs beyond the bounds, those that end in an exception, and long ones; runs with two partitions,
         whose healing the trace does not tell apart; and, with time, runs in which something takes no time, for which the
@@ -100,9 +101,9 @@ class Follower:
         trace = seen.trace
         two = len(seen.scenario.partition) > 1
         if seen.raised or seen.beyond or trusts_the_dead(trace) or two or len(trace.events) > MOST_EVENTS:
-            return ""
+            return None
         if self.configuration.synchronous and self._takes_no_time(trace):
-            return ""
+            return None
         self._sendings: dict[MessageId, Sent] = {}
         self._doomed: list[MessageId] = []
         self._under_way: defaultdict[tuple[int, int], list[MessageId]] = defaultdict(list)

@@ -133,10 +133,11 @@ class Sampled:
         """Follow some of the runs in the model."""
         if self.runs % FOLLOW_EVERY:
             return
-        if not self.followed % FOLLOWED_TOGETHER:
+        if self.runs // FOLLOW_EVERY % FOLLOWED_TOGETHER == 1:
             self._follower = Follower(self.row.configuration)
-        self.followed += 1
-        if gap := self._follower.gap(seen):
+        gap = self._follower.gap(seen)
+        self.followed += gap is not None
+        if gap:
             self.violations.append((seed, f"not a run of the model: {gap}", seen))
 
     @property
