@@ -344,6 +344,11 @@ TRANSFERS = (
         lambda: transfer(OURS, "x", _seat(2), "b"),
         _next(LIGHT),
     ),
+    Story(
+        "to one behind another whose key is written again",
+        lambda: transfer(OURS, "x", _seat(2), "b"),
+        _put_in_turn(queue(ours=LEADS), ("x/30", LIGHT), ("x/40", NEXT)),
+    ),
     Story("to nobody", lambda: transfer(OURS, "x", _seat(2), "c"), _next()),
     Story("to ourselves", lambda: transfer(OURS, "x", _seat(2), "b"), queue(ours=NEXT)),
     Story(
