@@ -85,7 +85,9 @@ def test_the_dead_that_an_election_leaves_out_have_names() -> None:
     assert re.search(r"Collect\(\[\w+\] without epsilon\)", svg(*simulated(scenario)))
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in SCENARIOS.glob("*.toml")))
+@pytest.mark.parametrize(
+    "name", ["05-quorum", "10-maekawa-fair", "18-elected-coordinator-crash", "26-blocking-clients"]
+)
 def test_no_mark_of_a_name_reaches_a_picture(name: str) -> None:
     found = drawn(name)
     for picture in (text, mermaid, svg):

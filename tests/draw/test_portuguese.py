@@ -31,6 +31,8 @@ from .traces import run
 
 ROOT = Path(__file__).parents[2]
 NAMES = sorted(path.stem for path in (ROOT / "scenarios").glob("*.toml"))
+QUICK = ("03-lease-holder-slow", "07-quorum-deadlock", "10-maekawa", "15-yoyo", "18-elected-coordinator-crash")
+"""Scenarios that together have words of every part; the others are for the long tests."""
 STRINGS = (ROOT / "src/vez/draw/trace/player/strings.js").read_text(encoding="utf-8").partition("const asked")[0]
 KEPT = {"released", "wanted", "held"}
 """States of papers, which the Portuguese course notes write in English."""
@@ -92,7 +94,9 @@ def test_the_table_has_the_words_of_every_part() -> None:
     assert len(english()) > 450
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.long) for name in NAMES]
+)
 def test_every_scenario_is_drawn_in_portuguese(name: str) -> None:
     found = drawn(name)
     assert found[0].header.title in TITLES
@@ -155,8 +159,9 @@ def test_names_are_put_in_after_the_translation() -> None:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("name", ["07-quorum-deadlock", "18-elected-coordinator-majority"])
-@pytest.mark.parametrize("view", ["network&step=0", "network&step=9", "spacetime"])
+@pytest.mark.parametrize(
+    ("name", "view"), [("07-quorum-deadlock", "network&step=9"), ("18-elected-coordinator-majority", "spacetime")]
+)
 def test_the_page_is_portuguese(name: str, view: str, chromium: str, tmp_path: Path) -> None:
     found = drawn(name)
     page = look(chromium, tmp_path, *found, f"lang=pt&view={view}")
