@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from vez.errors import EngineUnavailable
-from vez.locks.engines.network.recipe_run import CLEAN_UP_SECONDS, Over
+from vez.locks.engines.network.recipe_run import CLEAN_UP_SECONDS, Over, now
 from vez.locks.engines.network.session import MARGIN, NOT_RENEWED, Session
 from vez.locks.engines.network.task_pump import TaskGuard, TaskPump
+from vez.locks.engines.network.task_side import TaskSessionBase
 from vez.locks.engines.network.thread_pump import ThreadGuard, ThreadPump
 from vez.locks.engines.network.transport import Unreachable, WatchEnded
 from vez.locks.recipes import (
@@ -437,3 +438,25 @@ def test_a_wake_up_while_the_watch_is_opened_is_not_lost(run: Run) -> None:
     begun = run.clock.now
     assert run(waits(), Waking(run.clock, answers(None))) == Unwatched("woken")
     assert run.clock.now == begun
+
+
+def test_a_task_is_told_of_the_end_of_a_proof_although_nothing_else_runs() -> None:
+    """The task that renews may be waiting for a reply at that moment."""
+
+    class User:
+        def __init__(self) -> None:
+            self.told: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+        def session_ended(self, why: str) -> None:
+            self.told.set_result(why)
+
+        def taken(self, why: str, token: int | None) -> None:
+            raise AssertionError("nobody takes it")
+
+    async def told() -> str:
+        session, user = TaskSessionBase(1.0, now), User()
+        session.use("x/", user)
+        session.prove(now() + MARGIN + 0.05)
+        return await asyncio.wait_for(user.told, 20)
+
+    assert asyncio.run(told()) == NOT_RENEWED
