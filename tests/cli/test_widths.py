@@ -101,7 +101,8 @@ def in_terminal(line: str, columns: int, until: bytes = b"", *, errors: bool = F
     """
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"} | {"TERM": "xterm"}
+    changed = {"TERM": "xterm", "VEZ_PROGRESS": ""}
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"} | changed
     command = [sys.executable, "-m", "vez", *shlex.split(line)]
     elsewhere = theirs if errors else subprocess.DEVNULL
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=elsewhere, env=environment) as run:
