@@ -13,7 +13,6 @@ from vez.worlds.check.arrays import lists
 
 OPERATIONS: dict[str, Callable[..., Any]] = {
     "arithmetic": lambda np, a, b, m: (a + b) * 3 - b // 4 % 5,
-    "number first": lambda np, a, b, m: 7 + a,
     "bits": lambda np, a, b, m: ((a & 6) | (b << 3)) >> 1,
     "compared": lambda np, a, b, m: (a == b) | (a != 3) & (a < b) | (b > 4) & (a >= 2),
     "mask": lambda np, a, b, m: ~m & (a > 2) | m,
@@ -22,7 +21,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "looked up by a list": lambda np, a, b, m: b[[0, 2, 1]],
     "slice": lambda np, a, b, m: a[1:4],
     "slice to the end": lambda np, a, b, m: a[2:],
-    "taken": lambda np, a, b, m: m.take(a % len(m)),
+    "a mask looked up": lambda np, a, b, m: m[a % len(m)],
     "flatnonzero": lambda np, a, b, m: np.flatnonzero(m),
     "flatnonzero of numbers": lambda np, a, b, m: np.flatnonzero(a),
     "where": lambda np, a, b, m: np.where(m, a, b),

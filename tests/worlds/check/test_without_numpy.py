@@ -23,6 +23,18 @@ found = shortest(Scenario(algorithm="token-ring", nemesis=Nemesis(crashes=1)), f
 print(PLAIN, found.words, found.scenario)
 """
 
+WIDENED = """
+from vez.catalogue.algorithms import find
+from vez.worlds.check import Configuration, check
+from vez.worlds.check.search import dict_store
+from vez.worlds.sim import Scenario
+widened, widen = [], dict_store.DictStore.widen
+dict_store.DictStore.widen = lambda self, *rest: widened.append(rest) or widen(self, *rest)
+dict_store.ROOMY = 1
+report = check(Configuration(Scenario(algorithm="ricart-agrawala", n=3), find("ricart-agrawala")))
+print(bool(widened), report.states, report.transitions, report.broken)
+"""
+
 
 def printed(*arguments: str, environment: dict[str, str] = PLAIN, timeout: float = 100) -> str:
     """What Python printed. Its NumPy is hidden unless the environment says otherwise."""
@@ -52,6 +64,11 @@ def test_a_shortened_run_is_the_same_without_numpy() -> None:
     plain, with_numpy = printed("-c", SHORTEST), printed("-c", SHORTEST, environment={**os.environ})
     assert plain.startswith("True minimal: n=2, 1 request of 1")
     assert with_numpy == plain.replace("True", "False", 1)
+
+
+def test_columns_that_become_too_narrow_are_widened() -> None:
+    """They start so wide that this happens only in large searches."""
+    assert printed("-c", WIDENED) == "True 4604 14749 ()\n"
 
 
 @pytest.mark.parametrize(

@@ -54,9 +54,6 @@ class ndarray:
             found = list(map(self.values.__getitem__, key))
         return ndarray(found, self.boolean)
 
-    def take(self, places: ndarray) -> Any:
-        return self[places]
-
     def __setitem__(self, key: Any, value: Any) -> None:
         values = self.values
         if isinstance(key, slice):
@@ -130,8 +127,6 @@ class ndarray:
     def __ge__(self, other: Any) -> ndarray:
         return self._with(other, operator.ge, True)
 
-    __radd__, __rand__, __ror__ = __add__, __and__, __or__
-
     # The whole array.
 
     def min(self) -> Any:
@@ -169,8 +164,7 @@ class dtype:
         return cls
 
 
-int32 = int64 = uint32 = uint64 = int
-bool_ = bool
+int32 = int64 = uint64 = int
 
 
 def array(values: Iterable[Any], dtype: type = int) -> ndarray:
