@@ -207,9 +207,15 @@ def test_a_release_before_the_shortest_stay_waits_for_the_rest(client: vez.Clien
     with lock:
         pass
     assert time.monotonic() - begin >= 0.2
-    begin = time.monotonic()
-    grant = lock.acquire()
+
+
+def test_a_lost_lock_has_no_shortest_stay(client: vez.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    def sleep(seconds: float) -> None:
+        raise AssertionError(f"it would wait for {seconds} s")
+
+    grant = client.lock("x", at_least=100).acquire()
     client.break_lock("x", "to see")
+    monkeypatch.setattr("vez.locks.turns.thread_watched.time.sleep", sleep)
     with pytest.raises(OwnershipLost):
         grant.release()
 
