@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 
 from vez.errors import EngineUnavailable
+from vez.locks.engines.base import Request
 from vez.locks.engines.network.recipe_run import CLEAN_UP_SECONDS, Over, now
 from vez.locks.engines.network.session import MARGIN, NOT_RENEWED, Session
 from vez.locks.engines.network.task_pump import TaskGuard, TaskPump
 from vez.locks.engines.network.task_side import TaskSessionBase
 from vez.locks.engines.network.thread_pump import ThreadGuard, ThreadPump
+from vez.locks.engines.network.thread_side import ThreadClaim
 from vez.locks.engines.network.transport import Unreachable, WatchEnded
 from vez.locks.recipes import (
     Answer,
@@ -460,3 +462,14 @@ def test_a_task_is_told_of_the_end_of_a_proof_although_nothing_else_runs() -> No
         return await asyncio.wait_for(user.told, 20)
 
     assert asyncio.run(told()) == NOT_RENEWED
+
+
+def test_a_waiter_looks_again_when_its_session_ends() -> None:
+    """Its place in the queue went with the session, and no event tells it so."""
+    woken: list[str] = []
+    waiter, session = ThreadClaim(Request("x"), lambda: woken.append("again")), Session(10, Clock())
+    session.prove(1000)
+    session.use("x/", waiter)
+    session.end("its lease was revoked")
+    assert woken == ["again"]
+    assert waiter.lost is None, "what is not held cannot be lost"
