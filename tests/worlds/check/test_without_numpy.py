@@ -47,7 +47,7 @@ def printed(*arguments: str, environment: dict[str, str] = PLAIN, timeout: float
 
 
 @pytest.mark.parametrize(
-    ("most", "step"), [(400, 20), pytest.param(3000, 1, marks=[pytest.mark.long, pytest.mark.limit(900)])]
+    ("most", "step"), [(400, 20), pytest.param(1000, 1, marks=[pytest.mark.long, pytest.mark.limit(900)])]
 )
 def test_both_searches_give_the_same_answers(most: int, step: int) -> None:
     plain = json.loads(printed("-m", "tests.worlds.check.questions", str(most), str(step), timeout=900))
