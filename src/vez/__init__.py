@@ -75,14 +75,19 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Loaded when first used, so that `import vez` and `vez --help` cost nothing."""
-    if name in ("aio", "core", "errors", "fence", "metrics", "testing"):
-        return getattr(__import__(f"vez.{name}"), name)
-    if name not in _home:
-        from vez.locks.turns.other_words import no_member
+    if name in _home:
+        value = globals()[name] = getattr(__import__(_home[name], fromlist=(name,)), name)
+        return value
+    module = f"vez.{name}"
+    try:
+        if not name.startswith("_"):
+            return getattr(__import__(module), name)
+    except ModuleNotFoundError as error:
+        if error.name != module:  # it exists, and something that it needs does not
+            raise
+    from vez.locks.turns.other_words import no_member
 
-        raise no_member("vez", name, tuple(__all__))
-    value = globals()[name] = getattr(__import__(_home[name], fromlist=(name,)), name)
-    return value
+    raise no_member("vez", name, tuple(__all__))
 
 
 def __dir__() -> list[str]:
