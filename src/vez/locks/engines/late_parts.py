@@ -17,9 +17,12 @@ _PARTS = {
     "vez.locks.engines": ("shlex", "urllib.parse", "vez.locks.engines.cycles", "vez.locks.table.refusals"),
     "vez.locks.engines.file.core": (
         "grp", *(f"vez.locks.engines.file.{part}" for part in (
-            "breaking", "candidates", "graph", "inspection", "listener", "observers", "permits",
+            "breaking", "candidates", "graph", "inspection", "listener", "memos", "observers",
+            "permits",
         )),
     ),
+    "vez.locks.turns.client": ("vez.locks.turns.thread_periodic",),
+    "vez.locks.turns.aio": ("vez.locks.turns.task_periodic",),
 }  # fmt: skip
 """Modules, with the modules that they load late."""
 
