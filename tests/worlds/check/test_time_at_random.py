@@ -28,14 +28,15 @@ class TimedMutex(RandomMutex):
 
     name = "timed-mutex"
     assumes = ASSUMES
-    stay_ms: Parameter[float] = -1.0
+    stay_bound: Parameter[float] = -1.0
+    """In ms; negative for none."""
 
     def on_done(self, io: Io) -> None:
         io.set_timer("bell", 1.5)
         super().on_done(io)
 
     def longest_stay_ms(self) -> float | None:
-        return None if self.stay_ms < 0 else self.stay_ms
+        return None if self.stay_bound < 0 else self.stay_bound
 
 
 class TimedElection(RandomElection):
@@ -51,7 +52,7 @@ def drawn(seed: int) -> Configuration:
     algorithm = chance.choice((TimedMutex, TimedElection))
     parameters = {"seed": seed}
     if algorithm is TimedMutex:
-        parameters["stay_ms"] = chance.choice((-1, 0, 1, 2))
+        parameters["stay_bound"] = chance.choice((-1, 0, 1, 2))
     fault = chance.choice(("", "crashes", "losses", "duplicates", "mistakes"))
     budget = {fault: 1} if fault else {}
     if fault == "crashes" and chance.random() < 0.5:
