@@ -18,7 +18,7 @@ PASSED_ONCE = {
     "a watch from a revision too late": ("lock.py acquire: 1 -> 2", "lock --set exact=true"),
     "a semaphore without its note": (
         "semaphore.py acquire_permit: yield from _note(session, seat, shown) -> pass",
-        'semaphore --set limit=2 --set others=["lock/1","lock/2"] --set stays=[2]',
+        """semaphore --set limit=2 --set 'others=["lock/1","lock/2"]' --set 'stays=[2]'""",
     ),
     "a leader's note without a condition": (
         'election.py _stand: (Compare(seat.key, "create", seat.token),) -> (())',

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from typing import Any
 
 import msgspec
@@ -23,8 +24,8 @@ class Case(msgspec.Struct, frozen=True):
 
     @property
     def options(self) -> str:
-        """The options of `vez check` for this case."""
-        parts = [f"--set {name}={_written(value)}" for name, value in self.parameters.items()]
+        """The options of `vez check` for this case, as a shell takes them."""
+        parts = [f"--set {shlex.quote(f'{name}={_written(value)}')}" for name, value in self.parameters.items()]
         parts += [f"--bound {field}={most}" for field, most in self.bounds.items()]
         return " ".join([*parts, f"--capacity {self.capacity}"] if self.capacity else parts)
 
