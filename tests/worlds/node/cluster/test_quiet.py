@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -9,11 +10,17 @@ from typing import Any
 
 import pytest
 
+from tests.worlds.node.protocols import Greeting, Watchful
 from vez.cli.app import run
+from vez.core import Process
 from vez.core.trace import Delivered, Fired, Lost, Noted, Sent, Trace
 from vez.core.trace_file import load
 from vez.worlds.node.cluster import stillness
+from vez.worlds.node.cluster.cluster import Cluster
+from vez.worlds.node.cluster.scripted import can_suspect_the_living
 from vez.worlds.node.cluster.stillness import Stillness
+from vez.worlds.sim.scenario import Detector, Network, Scenario
+from vez.worlds.sim.setup import Setup
 
 PROTOCOLS = str(Path("tests/worlds/node/protocols.py").resolve())
 
@@ -64,6 +71,52 @@ def test_a_crash_is_noticed_before_the_end(tmp_path: Path, detector: str) -> Non
     trace = trace_of(tmp_path, "Watchful", "--crash", "1@5", "--detector", detector)
     assert trace.header.end == "quiet"
     assert [event.text for event in trace.events if isinstance(event, Noted)] == ["suspects 1"]
+
+
+def test_a_run_that_loses_heartbeats_goes_on_because_a_live_peer_may_be_suspected(tmp_path: Path) -> None:
+    options = ("--detector", "heartbeat", "--loss", "0.8", "--time-scale", "20", "--seconds", "3")
+    trace = trace_of(tmp_path, "Watchful", *options)
+    assert trace.header.end == "time"
+    assert any(isinstance(event, Noted) and event.text.startswith("suspects") for event in trace.events)
+
+
+def test_a_channel_that_becomes_slow_makes_a_live_peer_suspected(tmp_path: Path) -> None:
+    tmp_path.chmod(0o700)
+    scenario = Scenario(algorithm=f"{PROTOCOLS}:Watchful", n=2, detector=Detector(kind="heartbeat"))
+
+    def watch(running: Cluster) -> None:
+        if running.has_begun and not running.slowed:
+            running.slow(1, 2, 50.0)
+
+    async def ran() -> Trace:
+        return await Cluster(Setup(scenario, Watchful), tmp_path, time_scale=20.0, watch=watch).run(1.5)
+
+    trace = asyncio.run(ran())
+    assert trace.header.end == "time"
+    assert "suspects 1" in [event.text for event in trace.events if isinstance(event, Noted)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "network", "algorithm", "errs"),
+    [
+        ("heartbeat", Network(), Watchful, False),
+        ("heartbeat", Network(loss=0.01), Watchful, True),
+        ("heartbeat", Network(loss=0.01), Greeting, False),  # nobody is told
+        ("perfect", Network(loss=0.01), Watchful, False),
+        ("none", Network(loss=0.01), Watchful, False),
+        ("adaptive", Network(delay="uniform(0.5, 1.5)"), Watchful, True),
+        ("phi", Network(delay="exponential(1)"), Watchful, True),
+        ("heartbeat", Network(delay=9.0), Watchful, False),
+        ("heartbeat", Network(delay=10.0), Watchful, True),  # with the interval of 5 ms, as long as the timeout
+        ("phi", Network(delay=1.0), Watchful, False),
+        ("heartbeat", Network(reorder=0.5, duplicate=0.5), Watchful, False),  # done to messages only
+    ],
+)
+def test_what_can_make_a_detector_suspect_the_living(
+    kind: Any, network: Network, algorithm: type[Process], errs: bool
+) -> None:
+    scenario = Scenario(algorithm="", n=2, network=network, detector=Detector(kind=kind))
+    assert can_suspect_the_living(Setup(scenario, algorithm)) is errs
 
 
 def test_waiters_whom_nobody_will_let_in_are_a_deadlock(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

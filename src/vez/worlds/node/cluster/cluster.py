@@ -19,6 +19,7 @@ from vez.worlds.node.cluster.perfect_detector import PerfectDetector
 from vez.worlds.node.cluster.program import Stay, Step, make_program
 from vez.worlds.node.cluster.rounds import Rounds
 from vez.worlds.node.cluster.run_file import RunFacts, write_run_file
+from vez.worlds.node.cluster.scripted import can_suspect_the_living, reacts_to_heartbeats
 from vez.worlds.node.journal import now_us
 from vez.worlds.sim.setup import Setup
 
@@ -70,6 +71,7 @@ class Cluster:
         self._news = self._stirred = 0.0
         self._counts: tuple[int, ...] = ()
         self._planned = 0  # calls of `_later` that are still to come
+        self._errs = can_suspect_the_living(setup)  # a handler may be called at any time, until the end
         detector = setup.scenario.detector
         notice_ms = detector.delay_ms if detector.kind == "perfect" else detector.settings.timeout_ms
         silence_ms = notice_ms if hasattr(setup.algorithm, "on_suspect") else 0.0
@@ -185,6 +187,7 @@ class Cluster:
         self.slowed.pop((process, peer), None)
         if by_ms:
             self.slowed[process, peer] = by_ms
+            self._errs = self._errs or reacts_to_heartbeats(self.setup)
         self._slow(process, peer, by_ms)
 
     # Private methods.
@@ -325,9 +328,9 @@ class Cluster:
             await self._notice_failure()
 
     def _is_busy(self) -> bool:
-        """True if a command or fault is still to come, or if a node ended by itself."""
+        """True if a command, a fault or a false suspicion is still to come, or if a node ended by itself."""
         ended = {member.me for member in self.members.values() if not member.is_alive}
-        return bool(self._pending or self._planned or self._tasks or ended - self._killed)
+        return bool(self._errs or self._pending or self._planned or self._tasks or ended - self._killed)
 
     def _is_quiet(self) -> bool:
         """True if nothing is under way, so that nothing can happen any more."""

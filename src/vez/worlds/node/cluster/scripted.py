@@ -10,6 +10,7 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
+from vez.core.detectors import MONITORS
 from vez.core.trace import Chose, Sent, TimerSet
 from vez.worlds.node.cluster.journals import read_life
 from vez.worlds.node.conditions import Conditions, Fate
@@ -108,3 +109,20 @@ def has_conditions(scenario: Scenario) -> bool:
         network.delay is not None or network.loss or network.duplicate or network.reorder
         or scenario.message or scenario.drift or scenario.choice or scenario.timer
     )  # fmt: skip
+
+
+def reacts_to_heartbeats(setup: Setup) -> bool:
+    """True if the detector counts heartbeats, and the algorithm is told whom it suspects."""
+    return setup.scenario.detector.kind in MONITORS and hasattr(setup.algorithm, "on_suspect")
+
+
+def can_suspect_the_living(setup: Setup) -> bool:
+    """True if the algorithm may be told of suspicions that only the network causes: heartbeats are lost, have random
+    delays, or come later than the first deadline of the detector."""
+    if not reacts_to_heartbeats(setup):
+        return False
+    network, detector = setup.scenario.network, setup.scenario.detector
+    delay_ms = 0.0 if network.delay is None else setup.delay.mean_ms
+    deadline_ms = MONITORS[detector.kind](detector.settings, 0.0).deadline_ms
+    is_steady = network.delay is None or setup.delay.is_constant
+    return bool(network.loss) or not is_steady or detector.interval_ms + delay_ms >= deadline_ms

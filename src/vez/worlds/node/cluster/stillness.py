@@ -26,7 +26,7 @@ class Stillness:
 
     def look(self, statuses: Mapping[int, Mapping[str, Any]], cuts: set[Channel], *, planned: bool) -> None:
         """Note the answers of a round: the status of every node that lives. `planned`: a request, a command or a fault
-        is still to come, or a node is paused."""
+        is still to come, a node is paused, or the network may cause a false suspicion."""
         if planned or any(under_way(me, statuses, cuts) for me in statuses):
             self.verdict, self._before = "moving", None
             return
@@ -55,7 +55,8 @@ def under_way(me: int, statuses: Mapping[int, Mapping[str, Any]], cuts: set[Chan
 
 
 def _suspicion(me: int, status: Mapping[str, Any], alive: set[int], cuts: set[Channel]) -> str:
-    """A suspicion that the failure detector of a node owes, or will take back."""
+    """A suspicion that the failure detector of a node owes, or will take back, if the heartbeats of a live peer come in
+    time. Where they may be lost or late, the caller of `look` says so (`planned`)."""
     silent = {peer for peer in status["watched"] if peer not in alive or (peer, me) in cuts}
     if silent - set(status["suspected"]):
         return "a silent peer is not suspected yet"
