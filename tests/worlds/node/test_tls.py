@@ -14,6 +14,7 @@ import pytest
 from tests.conftest import need
 from tests.worlds.node.inside import PATIENCE, closed, run, world
 from vez.cli.app import run as cli
+from vez.worlds.node import sockets as sockets_module
 from vez.worlds.node.connection import Wire
 from vez.worlds.node.group import Address, Group, Tcp, Tls
 from vez.worlds.node.limits import Limits
@@ -106,6 +107,26 @@ def test_tls_with_certificates_on_both_sides(tmp_path: Path, capfd: pytest.Captu
             writer.transport.abort()
 
     run(test())
+
+
+def test_files_that_are_replaced_while_they_are_read_are_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The replacement comes right after the first contexts were made."""
+    group = Group(name="test", addresses={}, tls=certificates(tmp_path, "test", {1: 1}))
+    original = sockets_module._contexts
+    made = []
+
+    def replaced_after(files: Tls) -> tuple[ssl.SSLContext, ssl.SSLContext]:
+        made.append(original(files))
+        if len(made) == 1:
+            certificates(tmp_path, "test", {1: 1})
+        return made[-1]
+
+    monkeypatch.setattr(sockets_module, "_contexts", replaced_after)
+    contexts = Contexts(group, 1)
+    assert (contexts.client, contexts.server) == (made[-1][1], made[-1][0])
+    assert len(made) == 2
 
 
 def test_renewed_certificates_are_shown_to_new_connections(tmp_path: Path) -> None:

@@ -25,8 +25,8 @@ class Contexts:
     def __init__(self, group: Group, me: int) -> None:
         self._group = group
         self._files = None if group.tls is None else group.tls.of(me)
+        self._seen = None if self._files is None else _seen(self._files)  # first: what is replaced now is read again
         self._made = None if self._files is None else _contexts(self._files)
-        self._seen = None if self._files is None else _seen(self._files)
 
     @property
     def server(self) -> ssl.SSLContext | None:
