@@ -10,11 +10,13 @@ import signal
 import subprocess
 import sys
 import threading
+from typing import Any
 
 import pytest
 
 from vez.catalogue.algorithms import ALGORITHMS
 from vez.cli.app import COMMANDS, LASTING
+from vez.cli.check_progress import expectation
 from vez.cli.printing import progress as module
 from vez.cli.printing.progress import Line, progress
 from vez.errors import Misuse
@@ -101,6 +103,18 @@ def test_it_can_be_turned_off_and_a_closed_stream_does_no_harm(speaking: pytest.
     speaking.setenv(module.SWITCH, "none")
     with Line("x") as line:
         assert line._thread is None
+
+
+def test_the_words_about_a_search_that_cannot_end_are_turned_off_too(
+    speaking: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configuration = Configuration(Scenario(algorithm="bully", n=40), ALGORITHMS["bully"])
+    options: dict[str, Any] = {"reduce": False, "symmetry": False}
+    expectation(configuration, options, Limits())
+    assert "this search has at least 2^40" in capsys.readouterr().err
+    speaking.setenv(module.SWITCH, "none")
+    expectation(configuration, options, Limits())
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize("command", SLOW)

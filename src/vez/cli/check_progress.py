@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from vez.cli.printing.output import counted
+from vez.cli.printing.progress import is_off
 from vez.cli.printing.waiting import duration
 from vez.worlds.check import Configuration, Limits, Progress
 from vez.worlds.check.estimate import processes_that_ask
@@ -18,7 +19,7 @@ MOST_PLAIN = 40
 def expectation(configuration: Configuration, options: dict[str, Any], limits: Limits) -> str:
     """The first words about a search. If a lower bound shows that it cannot end, also say so in a line that stays."""
     asking = 0 if options["reduce"] or options["symmetry"] else processes_that_ask(configuration)
-    if 2**asking > limits.states:
+    if 2**asking > limits.states and not is_off():
         click.echo(
             f"vez: this search has at least 2^{asking} (about {2**asking:.0e}) states, since each of {asking} "
             f"processes may have asked or not\n"

@@ -32,7 +32,8 @@ def _is_terminal() -> bool:
     return sys.stderr is not None and sys.stderr.isatty()
 
 
-def _is_off() -> bool:
+def is_off() -> bool:
+    """True if commands shall not say what they do. Whoever prints such words without a `Line` asks this first."""
     return os.environ.get(SWITCH) == "none"
 
 
@@ -55,7 +56,7 @@ class Line:
     def __enter__(self) -> Line:
         speaks = self._is_live if _is_terminal() else not Line._open
         Line._open.append(self)
-        if speaks and not _is_off():
+        if speaks and not is_off():
             self._thread = threading.Thread(target=self._live if _is_terminal() else self._speak, daemon=True)
             self._thread.start()
         return self
@@ -126,7 +127,7 @@ class Bar:
 def progress(title: str, total: float) -> Iterator[Bar]:
     """A bar of `total` steps."""
     with Line(title, live=False) as line:
-        if not _is_terminal() or _is_off():
+        if not _is_terminal() or is_off():
             yield Bar(title, total, line)
             return
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

@@ -6,6 +6,7 @@ import time
 
 import click
 
+from vez.cli.printing.progress import is_off
 from vez.errors import how_to_install
 from vez.worlds.check.arrays import PLAIN
 
@@ -16,7 +17,7 @@ class Note:
     """Says once, on stderr, that NumPy makes the search faster, if it takes more than some seconds without."""
 
     def __init__(self) -> None:
-        self._at = time.monotonic() + AFTER_S if PLAIN else float("inf")
+        self._at = time.monotonic() + AFTER_S if PLAIN and not is_off() else float("inf")
 
     def tell(self, states: int) -> None:
         """Note the number of states explored so far."""
