@@ -101,6 +101,21 @@ def test_a_failure_leaves_the_notes_of_other_periods(start: Start, client: vez.C
     assert [one.every for one in client.inspect("x").done] == ["1w"]
 
 
+def test_who_was_told_of_a_wait_is_told_that_the_command_was_skipped(start: Start, client: vez.Client) -> None:
+    """Without a terminal. Who did not have to wait is told nothing, so that cron sends no mail."""
+    with client.lock("x") as grant:
+        waiter = start(*EVERY, "--", "echo", "ran")
+        assert waiter.stderr is not None
+        assert waiter.stderr.readline().startswith("vez: waiting for x: 1 before us")
+        quiet = start(*EVERY, "--quiet", "--", "echo", "ran")
+        eventually(lambda: len(client.inspect("x").queue) == 2)
+        period = Period("366d")
+        client.engine.write_memo("x", period.memo(period.current()), grant.token)
+    assert finish(waiter) == (0, "", "vez: x has already run in this period of 366d\n")
+    assert finish(quiet) == (0, "", "")
+    assert finish(start(*EVERY, "--", "echo", "ran")) == (0, "", "")
+
+
 # Again
 
 

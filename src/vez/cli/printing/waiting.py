@@ -29,6 +29,7 @@ class Teller:
         self.live = sys.stderr is not None and sys.stderr.isatty() and not quiet and not as_json
         self._last: Place | None = None
         self._begun = False
+        self._has_told = False  # that it waits
 
     def waiting(self, place: Place) -> None:
         """Called repeatedly while waiting."""
@@ -41,6 +42,7 @@ class Teller:
             _say(f"\r\x1b[2K{self.line(place)[:width]}", nl=False)
         elif not self._begun and not self.quiet and not self.as_json:
             _say(f"vez: {self.line(place)}")
+            self._has_told = True
         self._last, self._begun = place, True
 
     def line(self, place: Place) -> str:
@@ -77,9 +79,10 @@ class Teller:
         self._event("ended", exit_code=code)
 
     def skipped(self, period: str) -> None:
-        """Report that the command is not run, because that was done in this period."""
+        """Report that the command is not run, because that was done in this period: on a terminal, and if it was told
+        that it waits. A plain skip is silent elsewhere, because cron would mail it."""
         self._event("skipped", every=period)
-        if self.live:
+        if self.live or self._has_told:
             _say(f"vez: {self.name} has already run in this period of {period}")
 
     def staying(self, seconds: float) -> None:
