@@ -133,7 +133,7 @@ def test_the_live_status_keeps_a_long_url_in_one_piece(tmp_path: Path) -> None:
         seen = in_terminal(f"status --watch --url {url}", 60, until=b"holds")
     lines = seen.splitlines()
     assert lines[0] == url
-    assert lines[1].split() == ["name", "kind", "who", "token", "since"]
+    assert lines[1].split() == ["name", "kind", "who", "token", "since", "state"]
     assert too_long(lines[2], 60) == []
 
 

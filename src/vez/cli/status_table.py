@@ -25,7 +25,8 @@ from vez.locks.engines.wording import elsewhere
 from vez.locks.turns.client import Client
 
 COLUMNS = (
-    Column("name"), Column("kind"), Column("who"), Column("token", right=True), Column("since", right=True), Column(),
+    Column("name"), Column("kind"), Column("who"), Column("token", right=True), Column("since", right=True),
+    Column("state"),
 )  # fmt: skip
 
 
@@ -132,7 +133,7 @@ def _rows(seen: Inspection) -> list[list[str]]:
         rows.append(_row(who, _standing(who, word)))
     for place, who in enumerate(seen.queue, 1):
         rows.append(_row(who, "candidate" if seen.kind == "election" else f"waits, {place}. in line"))
-    rows += [["", "", "", "", ago(one.at), _noted(one)] for one in seen.done]
+    rows += [["", "", "", "", "", _noted(one)] for one in seen.done]
     if not rows:
         rows.append(["", "", "", str(seen.last_token), "", "free; the last token"])
     kind = f"{seen.kind} {seen.limit}" if seen.kind == "semaphore" else seen.kind
@@ -146,11 +147,12 @@ def _rows(seen: Inspection) -> list[list[str]]:
 def _noted(one: Done) -> str:
     """The end of the last run of a job, and when it may run again."""
     late = time.time() - one.next_at
-    if not one.due:
-        return f"[green]every {one.every}: done, next in {duration(max(0.0, -late))}[/]"
-    if late < 0:
-        return f"[yellow]every {one.every}: due, and noted as done by a clock that was ahead[/]"
-    return f"every {one.every}: due since {duration(late)}"
+    if one.due and late < 0:
+        return f"[yellow]due, every {one.every}; noted as done by a clock that was ahead[/]"
+    done = f"done {ago(one.at)} ago, every {one.every}"
+    if one.due:
+        return f"{done}; due since {duration(late)}"
+    return f"[green]{done}; next period begins in {duration(max(0.0, -late))}[/]"
 
 
 def _row(who: Contestant, word: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -162,9 +163,11 @@ def test_status_shows_when_a_job_was_done_and_when_it_runs_again(
         lines = [line for line in capsys.readouterr().out.splitlines() if "every" in line]
         assert len(lines) == 3
         assert "nightly" in lines[0]
-        assert "every 1d: done, next in " in lines[0]
-        assert ["every 1h: due", " 2.0 h"][0] in lines[1]
-        assert "every 1w: due, and noted as done by a clock that was ahead" in lines[2]
+        assert re.search(r"done [\d.]+ m?s ago, every 1d; next period begins in \d+", lines[0])
+        assert re.search(r"done [\d.]+ m?s ago, every 1h; due since \d+", lines[1])
+        assert "due, every 1w; noted as done by a clock that was ahead" in lines[2]
+        before = [re.split(r"\b(?:done|due)\b", line)[0].split() for line in lines]
+        assert before == [["nightly", "lock"], [], []], "an age stands under `since`"
     assert run(["status", "--json", "--url", client.url]) == 0
     (found,) = json.loads(capsys.readouterr().out)["names"]
     assert [(one["every"], one["due"]) for one in found["done"]] == [("1d", False), ("1h", True), ("1w", True)]
