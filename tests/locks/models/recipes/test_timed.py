@@ -31,7 +31,7 @@ def checked(
     )
     budget = Budget(losses=losses, pauses=pauses)
     asked = Configuration(scenario, find_recipe(TIMED), budget=budget)
-    return check(asked, ("uniqueness", "no_exceptions"), limits=Limits(most), first=first, no_return=False)
+    return check(asked, ("uniqueness", "no_exceptions"), limits=Limits(most, 8192), first=first, no_return=False)
 
 
 @pytest.mark.parametrize(
