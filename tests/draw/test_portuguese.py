@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from vez.catalogue.algorithms import ALGORITHMS
 from vez.catalogue.load import load_algorithm
@@ -18,7 +20,7 @@ from vez.draw import html, mermaid, svg, text
 from vez.judge.properties import judge
 from vez.judge.properties.verdict import Verdict
 from vez.judge.words.names import PROPERTIES, STATUSES, TOPOLOGIES
-from vez.judge.words.remarks import FIELDS, PHRASES, remark_words
+from vez.judge.words.remarks import FIELDS, PHRASES, remark_words, split
 from vez.judge.words.sentence import SENTENCES
 from vez.judge.words.titles import TITLES
 from vez.judge.words.verdicts import NOUNS
@@ -149,6 +151,37 @@ def test_the_statuses_of_every_algorithm_are_translated(name: str) -> None:
 )
 def test_a_status_is_translated_phrase_by_phrase(english: str, portuguese: str) -> None:
     assert remark_words(Status(0, 1, english), "pt") == portuguese
+
+
+@pytest.mark.parametrize(
+    ("english", "portuguese"),
+    [
+        ("next [a, b", "próximo [a, b"),
+        ("next (1, 2), next [3, {4, 5}, 6], next 7", "próximo (1, 2), próximo [3, {4, 5}, 6], próximo 7"),
+        ("next [1, {2}, 3, next 4", "próximo [1, {2}, 3, próximo 4"),
+        ("held by busy", "com ocupado"),
+        ("coordinates: held by 2 at 3", "coordena: com 2 em 3"),
+    ],
+)
+def test_phrases_end_at_commas_outside_brackets(english: str, portuguese: str) -> None:
+    assert remark_words(Status(0, 1, english), "pt") == portuguese
+
+
+@given(st.lists(st.sampled_from([", ", ",", "[", "]", "(", ")", "{", "}", "next a"])).map("".join))
+def test_phrases_are_split_as_one_expression_says(text: str) -> None:
+    """No bracket closes between the comma and the next one that opens."""
+    assert split(text) == re.split(r", (?![^\[{(]*[\]})])", text)
+
+
+@pytest.mark.parametrize(
+    ("english", "times"),
+    [("x at ", 1200), ("held by ", 100_000), ("a, ", 200_000), ("a, [", 100_000), (" inside", 100_000), ("{", 10**6)],
+)
+def test_a_long_remark_is_translated(english: str, times: int) -> None:
+    """A trace from elsewhere may have remarks of any length. Work that grows with their square takes minutes here."""
+    shown = remark_words(Noted(0, 1, f"next 1, {english * times}y, next 2"), "pt")
+    assert shown.startswith("próximo 1, ")
+    assert shown.endswith("y, próximo 2")
 
 
 def test_names_are_put_in_after_the_translation() -> None:

@@ -49,15 +49,18 @@ FIELDS: dict[str, str] = {
 
 _PRIVATE = range(0xE000, 0xF900)
 """Code points without a meaning. Those that a text does not use stand for its identifiers while it is translated."""
-_COMMA = re.compile(r", (?![^\[{(]*[\]})])")
-"""A comma between phrases, not one inside brackets."""
+_MARK = re.compile(r", |[\[{(]|[\]})]")
+_DEEPEST = 8
+"""How many phrases inside each other are translated; those of the table are at most three deep. A remark of a trace
+from elsewhere may be of any length: `x at x at x at ...`."""
 
 
 def remark_words(event: Status | Noted, language: Language, names: Mapping[int, str] = NO_NAMES) -> str:
     """A status or a remark."""
     if language == "en" and not (names and event.ids):
         return event.text
-    free = (chr(code) for code in _PRIVATE if chr(code) not in event.text)
+    used = set(event.text)
+    free = (chr(code) for code in _PRIVATE if chr(code) not in used)
     stand_ins: dict[str, str] = {}
     text = ""
     for part in pieces(event.text, event.ids):
@@ -85,18 +88,35 @@ def _field_word(word: str) -> str:
 
 
 def _translated(text: str) -> str:
-    return ", ".join(map(_phrase, _COMMA.split(text)))
+    return ", ".join(_phrase(phrase, _DEEPEST) for phrase in split(text))
 
 
-def _phrase(phrase: str) -> str:
-    """A phrase in Portuguese; its values may be phrases themselves."""
+def split(text: str) -> list[str]:
+    """The phrases of a text, in time linear in its length. A comma inside brackets ends no phrase: the next bracket
+    after it closes."""
+    commas: list[int] = []
+    unsure = 0  # the commas from here on are inside if the next bracket closes
+    for mark in _MARK.finditer(text):
+        sign = mark.group()
+        if sign == ", ":
+            commas.append(mark.start())
+            continue
+        if sign in "]})":
+            del commas[unsure:]
+        unsure = len(commas)
+    starts = [0, *(comma + 2 for comma in commas)]
+    return [text[start:end] for start, end in zip(starts, [*commas, len(text)], strict=True)]
+
+
+def _phrase(phrase: str, deepest: int) -> str:
+    """A phrase in Portuguese; its values may be phrases themselves, up to this depth."""
     known = PHRASES.get(phrase)
     if known is not None:
         return known
-    for pattern, template in _patterns():
+    for pattern, template in _patterns() if deepest else ():
         found = pattern.fullmatch(phrase)
         if found:
-            return template.format(*map(_phrase, found.groups()))
+            return template.format(*(_phrase(value, deepest - 1) for value in found.groups()))
     return phrase
 
 
