@@ -83,6 +83,13 @@ def test_places_of_a_foreign_trace_may_be_anything(text: str, places: tuple[tupl
     assert "".join(map(str, pieces(text, places))) == text
 
 
+@pytest.mark.parametrize(
+    "place", [(0, 1 << 63), (-(1 << 63), 1), (-2, 2), (0, 3), (1, 1), (1, 0), (0, -1), (1 << 63, 1 << 64)]
+)
+def test_a_place_that_is_not_in_the_text_is_ignored(place: tuple[int, int]) -> None:
+    assert list(pieces("12", (place, (0, 2)))) == ["", 12, ""]
+
+
 def test_a_trace_has_the_plain_text_and_the_places_of_its_identifiers() -> None:
     trace = simulate(Scenario(algorithm="told", n=2), Told).trace
     assert trace is not None

@@ -53,10 +53,11 @@ def unmarked(text: str) -> tuple[str, tuple[Place, ...]]:
 
 
 def pieces(text: str, places: Sequence[Place]) -> Iterator[str | int]:
-    """A text in order: identifiers as numbers, what is between them as text. Places without a number are ignored."""
+    """A text in order: identifiers as numbers, what is between them as text. Places without a number are ignored, and
+    places outside the text, which a trace from elsewhere may have."""
     done = 0
     for start, end in places:
-        if start >= done and _NUMBER.fullmatch(text, start, end):
+        if done <= start < end <= len(text) and _NUMBER.fullmatch(text, start, end):
             yield text[done:start]
             yield int(text[start:end])
             done = end
