@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -25,6 +26,7 @@ from hypothesis import strategies as some
 import vez
 import vez.aio
 from tests.processes import is_alive
+from vez.cli.app import run
 from vez.errors import CorruptState, EngineUnavailable, Misuse
 from vez.locks.turns.periods import Period
 from vez.testing import eventually
@@ -269,6 +271,28 @@ def test_a_damaged_memo_is_reported_and_nothing_is_done(client: vez.Client, tmp_
     path.unlink()
     client.lock("x").every("1d")(lambda: done.append(1))()
     assert done
+
+
+@pytest.mark.parametrize("body", [b"1\nx\n\xff", b"1\n\xff\ntext", b"\xb2\nx\ntext"])
+def test_a_memo_that_is_no_text_is_reported_and_hides_no_other_name(
+    client: vez.Client, tmp_path: Path, capsys: pytest.CaptureFixture[str], body: bytes
+) -> None:
+    path = memo_file(client, tmp_path)
+    path.write_bytes(b"vez memo 1 %08x\n" % zlib.crc32(body) + body)
+    memo_file(client, tmp_path, "beside")
+    url = f"file://{path.parent}"
+    with client.lock("another"):
+        assert run(["status", "--url", url]) == 65
+    told = "".join(capsys.readouterr())
+    assert "another" in told
+    assert "is damaged" in told
+    assert run(["prune", "--url", url]) == 65
+    assert "memo.lock.x is damaged" in capsys.readouterr().err
+    assert run(["run", "--url", url, "--every", "1d", "x", "--", "true"]) == 65
+    long = path.with_name("memo.lock." + "y" * 100 + "~1")  # its name is read from the file
+    path.replace(long)
+    assert run(["status", "--url", url]) == 65
+    assert "is damaged" in "".join(capsys.readouterr())
 
 
 def test_every_change_of_a_byte_is_noticed(client: vez.Client, tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ def _read(engine: FileCore, kind: Kind, name: str) -> tuple[int, str] | None:
         handles.close_handle(handle)
     found = _parsed(content)
     if found is None:
-        raise _damaged(where, "its checksum does not fit")
+        raise _damaged(where, "its checksum does not fit, or it is no text")
     token, of, text = found
     if of != name:
         raise _damaged(where, f"it is the memo of {of!r}")
@@ -107,7 +107,10 @@ def _parsed(content: bytes) -> tuple[int, str, str] | None:
     name, _, text = rest.partition(b"\n")
     if first != f"{_FIRST_LINE} {zlib.crc32(body):08x}".encode() or not token.isdigit() or len(content) > _MOST_BYTES:
         return None
-    return int(token), name.decode(), text.decode()
+    try:
+        return int(token), name.decode(), text.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _damaged(where: str, what: str) -> CorruptState:
