@@ -17,6 +17,8 @@ class Naive(NamedTuple):
     ends: int
     first_two_inside: int | None
     """The smallest depth at which two processes are inside; None if they never are."""
+    layers: list[int]
+    """The number of states at the end of each layer."""
     all: frozenset[State]
 
 
@@ -32,6 +34,7 @@ def _explore(model: Model) -> Naive:
     frontier = model.initial()
     seen = set(frontier)
     transitions = depth = ends = 0
+    layers = [len(seen)]
     crowded: int | None = None
     while frontier:
         following = []
@@ -47,5 +50,6 @@ def _explore(model: Model) -> Naive:
                     following.append(step.state)
             ends += ended
         depth += bool(following)
+        layers.append(len(seen))
         frontier = following
-    return Naive(len(seen), transitions, depth, ends, crowded, frozenset(seen))
+    return Naive(len(seen), transitions, depth, ends, crowded, layers, frozenset(seen))

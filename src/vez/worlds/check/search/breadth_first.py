@@ -119,6 +119,7 @@ class Search:
         self.packed = Packed(self.model)
         self.symmetry = Symmetry(self.model) if self.symmetry is not None else None
         self.transitions = self.depth = 0
+        self.ends_of_layers = []
         self.broken, self.ends, self.followed, self.cyclic = {}, [], [], False
         self._pairs, self.raising, self.erring, self._bugs_seen, self.stopped = {}, None, None, 0, None
 
