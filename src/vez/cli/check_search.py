@@ -188,7 +188,7 @@ def _print(
         if options["diagram"] != "text":
             return
     out.print(f"[bold]{escape(found.algorithm)}[/]  {escape(found.setting.told(language()))}")
-    rate = found.transitions / found.seconds if found.seconds else 0
+    rate, each = found.transitions / found.seconds if found.seconds else 0, found.bytes_per_state
     spoken = language()
     whole = in_words("all explored", "tudo explorado")
     if found.stop is not None:
@@ -196,9 +196,9 @@ def _print(
     out.print(
         in_words(
             f"{counted(found.states, 'state')}, {counted(found.transitions, 'transition')}, depth {found.depth}, "
-            f"{whole} in {found.seconds:.2f} s ({rate:,.0f} transitions/s, {found.bytes_per_state:.0f} bytes a state)",
+            f"{whole} in {found.seconds:.2f} s ({rate:,.0f} transitions/s, {each:.0f} bytes a stored state)",
             f"{counted(found.states, 'estado')}, {counted(found.transitions, 'passo')}, profundidade {found.depth}, "
-            f"{whole} em {found.seconds:.2f} s ({rate:,.0f} passos/s, {found.bytes_per_state:.0f} bytes por estado)",
+            f"{whole} em {found.seconds:.2f} s ({rate:,.0f} passos/s, {each:.0f} bytes por estado guardado)",
         )
     )
     if found.abstraction:

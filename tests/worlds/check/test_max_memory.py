@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from vez.cli.app import run
+from vez.worlds.check.search.memory import NoRoom, Room
 
 PROGRAM = """
 import sys
@@ -63,9 +64,28 @@ def test_all_states_are_seen_although_judging_stops() -> None:
     found, code, peak = search(105, NUMPY, *BULLY)
     assert peak <= 105
     assert (code, found["states"]) == (2, 184_555)
-    assert found["stopped"] == "at the limit of 105 MiB (--max-memory)"
+    assert found["stopped"] == "before work that may need more than 105 MiB (--max-memory)"
     assert found["properties"]["uniqueness"]["status"] == "undecided", "it was not seen that time goes on"
     assert "before endless runs were examined" in found["properties"]["termination"]["evidence"]
+
+
+def test_a_search_that_stops_before_the_limit_says_so() -> None:
+    found, code, peak = search(300, PLAIN, "bully", "-n", "8", "--jobs", "1")
+    assert code == 2
+    assert peak < 300
+    assert found["stopped"] == "before work that may need more than 300 MiB (--max-memory)"
+    assert f"stopped {found['stopped']}" in found["properties"]["uniqueness"]["evidence"]
+
+
+def test_a_search_says_why_its_memory_did_not_suffice() -> None:
+    roomy, full = Room(2**50), Room(2**20, whole_process=True)
+    with pytest.raises(NoRoom) as refused:
+        roomy.need(2**51)
+    before, system, reached = roomy.full(refused.value), roomy.full(MemoryError()), full.full(refused.value)
+    assert str(before) == "before work that may need more than 1,073,741,824 MiB (--max-memory)"
+    assert before.told("pt").startswith("antes de um trabalho que pode precisar de mais de ")
+    assert str(system) == "because the system gave no more memory"
+    assert str(reached) == str(full.full()) == "at the limit of 1 MiB (--max-memory)"
 
 
 def test_the_next_step_is_said(capsys: pytest.CaptureFixture[str]) -> None:

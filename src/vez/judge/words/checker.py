@@ -44,6 +44,14 @@ CHECKS: dict[str, tuple[str, str]] = {
         "at the limit of {mib:,} MiB (--max-memory)",
         "no limite de {mib:,} MiB (--max-memory)",
     ),
+    "stopped_before_memory": (
+        "before work that may need more than {mib:,} MiB (--max-memory)",
+        "antes de um trabalho que pode precisar de mais de {mib:,} MiB (--max-memory)",
+    ),
+    "stopped_without_memory": (
+        "because the system gave no more memory",
+        "porque o sistema não deu mais memória",
+    ),
     "stopped_by_time": ("after {seconds:.0f} s", "após {seconds:.0f} s"),
     "stopped_at_first": ("at the first violation (--first)", "na primeira violação (--first)"),
     "stopped_by_user": ("by Ctrl-C", "por Ctrl-C"),

@@ -227,8 +227,8 @@ def _judged_as_far_as_possible(
         return _judged(search, liveness, name, pictures, no_return and liveness.given_up is None)
     except KeyboardInterrupt:
         liveness.give_up(BY_USER)
-    except MemoryError:
-        liveness.give_up(search.room.full())
+    except MemoryError as error:
+        liveness.give_up(search.room.full(error))
     return _judged(search, liveness, name, pictures, False)
 
 

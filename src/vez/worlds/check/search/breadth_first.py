@@ -141,8 +141,8 @@ class Search:
                 self._explore(overlap)
         except KeyboardInterrupt:
             self.stopped = BY_USER
-        except MemoryError:
-            self.stopped = self.room.full()
+        except MemoryError as error:
+            self.stopped = self.room.full(error)
         finally:
             overlap.close()
         self.model.machine.purity.finish()

@@ -56,9 +56,15 @@ class Room:
         if self.used() + more > self.most:
             raise NoRoom
 
-    def full(self) -> Sentence:
-        """The reason of a search that stopped because of its memory."""
-        return said("stopped_at_memory", mib=int(self.most) >> 20)
+    def full(self, error: MemoryError | None = None) -> Sentence:
+        """The reason of a search that stopped because of its memory: the limit is reached, or, after an `error`, what
+        comes next may not fit, or the system has no more."""
+        mib = int(self.most) >> 20
+        if error is None or self.used() > self.most:
+            return said("stopped_at_memory", mib=mib)
+        if isinstance(error, NoRoom):
+            return said("stopped_before_memory", mib=mib)
+        return said("stopped_without_memory")
 
 
 def resident_bytes() -> int:

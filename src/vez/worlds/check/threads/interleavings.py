@@ -96,8 +96,8 @@ class _Exploration:
         if not self.stopped and not {"claim", "deadlock_freedom"} & self.broken.keys():
             try:
                 self._judge_cycles()
-            except MemoryError:
-                self.stopped = str(self.room.full())
+            except MemoryError as error:
+                self.stopped = str(self.room.full(error))
         return Found(
             len(self.order), len(self.steps), max(self.depths), self.broken, self.wait_for, self.loop, self.stopped,
             self.ended,
