@@ -172,6 +172,43 @@ def test_an_endless_run_is_replayed_and_drawn_with_its_loop(capsys: pytest.Captu
         assert words in capsys.readouterr().out
 
 
+RAISES = """
+from vez.core import Io, Mutex
+
+
+class Frail(Mutex):
+    \"""Raises when it is asked.\"""
+
+    name = "frail"
+
+    def on_want(self, io: Io) -> None:
+        raise ValueError("no")
+
+    def on_done(self, io: Io) -> None:
+        pass
+"""
+
+
+@pytest.mark.parametrize(("words", "advice"), [("en", "repair the handler"), ("pt", "corrija o tratador")])
+def test_after_an_exception_the_next_step_is_to_repair_the_handler(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, advice: str
+) -> None:
+    (tmp_path / "frail.py").write_text(RAISES)
+    monkeypatch.setenv("VEZ_LANG", words)
+    assert run(["check", f"{tmp_path}/frail.py:Frail", "-n", "2"]) == 1
+    told = " ".join(capsys.readouterr().out.split())
+    assert advice in told
+    assert "--max-states" not in told
+
+
+def test_after_the_first_violation_the_next_step_is_to_judge_the_rest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "coordinator-lease", "-n", "3", "--without", "bounded_stay", "--first"]) == 1
+    told = " ".join(capsys.readouterr().out.split())
+    assert "stopped at the first violation (--first)" in told
+    assert "next: leave --first out" in told
+    assert "--max-states" not in told
+
+
 def test_a_program_of_threads_that_stops_at_a_limit_says_at_which(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

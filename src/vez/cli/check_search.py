@@ -32,6 +32,7 @@ from vez.worlds.check.checker import BUG, properties_of
 from vez.worlds.check.liveness.lassos import LIVENESS
 from vez.worlds.check.model.configuration import BUDGETS, FOREVER, default_requests
 from vez.worlds.check.search import INTERRUPTED
+from vez.worlds.check.search.limits import FIRST, RAISED
 from vez.worlds.sim.scenario import Network, Scenario, beside, dumps
 
 
@@ -207,11 +208,7 @@ def _print(
         out.print(f"[bold red]bug:[/] {escape(text)}")
     print_verdicts(out, found.verdicts)
     if found.undecided and found.stop is not None and found.stopped != INTERRUPTED:
-        next_step = in_words(
-            "next: fewer processes, requests or faults, --reduce, --symmetry, or a larger --max-states or --max-memory",
-            "a seguir: menos processos, pedidos ou falhas, --reduce, --symmetry, ou --max-states ou --max-memory maior",
-        )
-        out.print(f"[dim]{next_step}[/]")
+        out.print(f"[dim]{_next_step(found.stop)}[/]")
     if found.on_request:
         asked = " ".join(f"--property {name}" for name in found.on_request)
         before = in_words("promised, but judged only on request", "prometida, mas julgada só a pedido")
@@ -232,6 +229,24 @@ def _print(
         out.print(f"wrote {path}", soft_wrap=True)
     if example is None and any(options[name] for name in ("output", "save_scenario", "trace_file")):
         out.print(in_words("nothing is broken: no file was written", "nada é violado: nenhum arquivo foi escrito"))
+
+
+def _next_step(stop: Sentence) -> str:
+    """What to do after a search that stopped early for this reason."""
+    if stop == RAISED:
+        return in_words(
+            "next: repair the handler that raises, then check again",
+            "a seguir: corrija o tratador que lança a exceção, depois verifique de novo",
+        )
+    if stop == FIRST:
+        return in_words(
+            "next: leave --first out to judge all properties",
+            "a seguir: sem --first, todas as propriedades são julgadas",
+        )
+    return in_words(
+        "next: fewer processes, requests or faults, --reduce, --symmetry, or a larger --max-states or --max-memory",
+        "a seguir: menos processos, pedidos ou falhas, --reduce, --symmetry, ou --max-states ou --max-memory maior",
+    )
 
 
 def _which(run: Counterexample, options: dict[str, Any]) -> Sentence:

@@ -22,7 +22,7 @@ from vez.worlds.check.reduce.commute import Commuting
 from vez.worlds.check.reduce.symmetry import Symmetry
 from vez.worlds.check.search import BY_USER
 from vez.worlds.check.search.layout import HAS_LED, IS_INSIDE
-from vez.worlds.check.search.limits import RAISED, Limits
+from vez.worlds.check.search.limits import FIRST, RAISED, Limits
 from vez.worlds.check.search.memory import Room, rare_collections
 from vez.worlds.check.search.overlap import Frontier, Overlap
 from vez.worlds.check.search.packed import BATCH, Packed
@@ -377,7 +377,7 @@ class Search:
         elif self.limits.seconds and now - self.started > self.limits.seconds and queue:
             self.stopped = said("stopped_by_time", seconds=now - self.started)
         elif self.first and self.broken and queue:
-            self.stopped = said("stopped_at_first")
+            self.stopped = FIRST
         if self.watch is not None and now - self._shown > PROGRESS_S:
             self._shown = now
             self.watch(Progress(self, queue))

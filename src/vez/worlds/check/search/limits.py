@@ -5,6 +5,7 @@ from __future__ import annotations
 from vez.judge.words import said
 
 RAISED = said("stopped_by_exception")
+FIRST = said("stopped_at_first")
 
 
 class Limits:
