@@ -87,7 +87,7 @@ def report(trace: Trace, run: Run | None = None) -> Report:
         verdicts=judge(history),
         measurements=measure(history),
         leader=leader(history) if trace.header.role == "election" else None,
-        broken_assumptions={str(name): text for name, text in broken_assumptions(trace).items()},
+        broken_assumptions={str(name): text for name, text in broken_assumptions(history).items()},
         run=run,
     )
 

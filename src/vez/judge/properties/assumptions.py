@@ -90,7 +90,8 @@ def _delays(history: History) -> Iterator[int]:
             yield event.at - sent[event.message].at
         if isinstance(event, Delivered | Lost):
             under_way.pop(event.message, None)
-    yield from (history.end - event.at for event in under_way.values() if event.to in history.live)
+    live = frozenset(history.live)
+    yield from (history.end - event.at for event in under_way.values() if event.to in live)
 
 
 def _bounded_stay(history: History) -> Sentence | None:

@@ -81,20 +81,22 @@ def termination(history: History) -> Verdict:
 
 def _of_the_living(history: History, reigns: list[Reign]) -> list[Reign]:
     """The reigns of processes that are alive at the end."""
-    return [reign for reign in reigns if reign.leader in history.live]
+    live = frozenset(history.live)
+    return [reign for reign in reigns if reign.leader in live]
 
 
 def _able(history: History) -> list[int]:
     """The live processes that may lead, the best last."""
-    candidates = history.trace.header.candidates or tuple(sorted(history.live))
-    return [process for process in candidates if process in history.live]
+    live = frozenset(history.live)
+    return [process for process in history.trace.header.candidates or sorted(live) if process in live]
 
 
 def _has_live_leader(history: History) -> bool:
     """True if a live process leads, or if one has led and no process names a dead leader."""
     if any(leader == process for process, (leader, _) in history.views.items()):
         return True
-    names_dead = any(leader not in history.live for leader, _ in history.views.values())
+    live = frozenset(history.live)
+    names_dead = any(leader not in live for leader, _ in history.views.values())
     return not names_dead and bool(_of_the_living(history, history.reigns))
 
 
@@ -154,7 +156,8 @@ def validity(history: History) -> Verdict:
         return not_judged(Property.VALIDITY, _no_election(history))
     if not named:
         return undecided(Property.VALIDITY, said("nobody_named"))
-    dead = [leader for leader in named if leader not in history.live]
+    live = frozenset(history.live)
+    dead = [leader for leader in named if leader not in live]
     if dead and history.settled:
         return broken(Property.VALIDITY, said("dead_leader", leader=dead[0]))
     if dead:
