@@ -195,3 +195,30 @@ search.simulate = honest
 main()
 """
 """Runs in which nothing goes wrong, and an interruption in the fifth."""
+
+
+BIG = """
+import atexit, os, signal, sys
+import vez.cli.sim as command
+from vez.cli.app import main
+class Data:
+    def __del__(self):
+        os.write(1, b"freed\\n")
+def simulate(*arguments, **options):
+    command.data = Data()
+    atexit.register(print, "cleaned up")
+    os.kill(os.getpid(), int(sys.argv.pop()))
+command.simulate = simulate
+main(["sim", "token-ring"])
+"""
+"""A run that is ended by a signal while it has data, which tells when it is freed."""
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_a_command_ended_by_a_signal_cleans_up_and_does_not_free_its_data(number: int, code: int) -> None:
+    """Freeing the events of a long run takes seconds, in which the process would linger."""
+    done = subprocess.run(
+        [sys.executable, "-c", BIG, str(int(number))], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stdout) == (code, "cleaned up\n")
+    assert done.stderr.strip() == ("vez: terminated" if code == 143 else "vez: interrupted")
