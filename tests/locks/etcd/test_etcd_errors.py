@@ -24,7 +24,7 @@ from tests.proxy import Proxy
 from vez import aio
 from vez.cli.prune import prune
 from vez.cli.status import status
-from vez.errors import EngineUnavailable, MissingPart, Misuse
+from vez.errors import EngineUnavailable, MissingPart, Misuse, OwnershipLost
 from vez.locks.engines.etcd.address import DEFAULT_PORT, PASSWORD, parse
 from vez.locks.engines.etcd.codec import Codec
 from vez.locks.engines.etcd.http import Exchange
@@ -32,6 +32,7 @@ from vez.locks.engines.etcd.router import Router
 from vez.locks.engines.etcd.watching import Watching
 from vez.locks.engines.network.transport import WatchEnded
 from vez.locks.recipes.etcd.operations import KeepAlive, LeaseFor, LeaseGrant, Watch
+from vez.testing.actors import PATIENCE, AsyncActor, SyncActor, eventually
 from vez.testing.servers import EtcdServer, free_port
 
 
@@ -252,6 +253,33 @@ def test_a_key_without_permission(guarded: EtcdServer, asking: Any) -> None:
         asking(with_user(guarded, "ada:other-word", "his"))
     asking(with_user(guarded, "ada:other-word"))
     asking(with_user(guarded, "root:secret-word", "his"))
+
+
+@pytest.mark.parametrize("kind", [SyncActor, AsyncActor])
+def test_a_permission_that_is_revoked_while_waiting(guarded: EtcdServer, kind: type[Any]) -> None:
+    """The waiter can no longer remove its key. Its client ends the session, so the key goes with the lease."""
+    words = "--user", "root:secret-word", "role"
+    name = f"left/{kind.__name__}"
+    guarded.ctl("--user", "root:secret-word", "user", "add", f"{kind.__name__}:a-word")
+    guarded.ctl(*words, "add", kind.__name__)
+    guarded.ctl(*words, "grant-permission", kind.__name__, "--prefix=true", "readwrite", name)
+    guarded.ctl("--user", "root:secret-word", "user", "grant-role", kind.__name__, kind.__name__)
+    holder = SyncActor(with_user(guarded, "root:secret-word", name))
+    waiter = kind(with_user(guarded, f"{kind.__name__}:a-word", name) + "?lease=2")
+    grant, other = holder.acquire("lock", "x"), waiter.acquire("lock", "y")
+    waiting = waiter.queue_up("lock", "x", 2)
+    guarded.ctl(*words, "grant-permission", kind.__name__, "--prefix=true", "read", name)
+    with pytest.raises(EngineUnavailable, match=r"could not be removed: etcd at .* denies this") as caught:
+        waiting.result(PATIENCE)
+    assert not caught.value.definite
+    assert "read and write on the keys" in caught.value.hint
+    eventually(lambda: bool(other.lost), "the loss of what depends on the same lease")
+    with pytest.raises(OwnershipLost, match=r"could not be removed: etcd at .* denies this"):
+        other.check()
+    eventually(lambda: not holder.inspect("x").queue, "the end of the lease")
+    holder.release(grant)
+    holder.close()
+    waiter.close()
 
 
 def test_an_expired_token_is_renewed(guarded: EtcdServer) -> None:

@@ -18,6 +18,7 @@ from vez.locks.engines.etcd.thread_transport import EtcdTransport
 from vez.locks.engines.network.transport import WatchEnded
 from vez.locks.recipes import Answer, Refused, Reply, Unknown
 from vez.locks.recipes.etcd.operations import (
+    Delete,
     Entry,
     Event,
     Found,
@@ -31,7 +32,7 @@ from vez.locks.recipes.etcd.operations import (
     TxnDone,
     Written,
 )
-from vez.testing import eventually
+from vez.testing import SyncActor, eventually
 from vez.testing.servers import EtcdServer
 
 WORDS = [
@@ -179,6 +180,27 @@ def test_a_request_that_is_refused_in_the_middle_leaves_nothing(etcd: EtcdServer
         with pytest.raises(EngineUnavailable, match="the server refuses it: not for you"):
             client.lock("x", shared=True).acquire(20)
         eventually(lambda: len(keys(etcd, f"{space}/x/")) == 1, "the key of the reader is removed")
+
+
+def test_a_waiter_whose_removal_is_refused_leaves_nothing(etcd: EtcdServer, url: str) -> None:
+    """The server takes the key of a waiter, and refuses to remove it. The session ends, and the key with it."""
+
+    class Refusing(EtcdTransport):
+        def call(self, request: Any, seconds: float) -> Reply:
+            removes = isinstance(request, Txn) and any(isinstance(step, Delete) for step in request.then)
+            return Refused("it is read-only") if removes else super().call(request, seconds)
+
+    space = url.rpartition("/")[2].partition("?")[0]
+    holder = SyncActor(url)
+    grant = holder.acquire("lock", "x")
+    with connect(url, Refusing(parse(url))) as client:
+        with pytest.raises(EngineUnavailable, match="could not be removed: the server refuses it: it is") as caught:
+            client.lock("x").acquire(0.2)
+        assert not caught.value.definite
+        eventually(lambda: len(keys(etcd, f"{space}/x/")) == 1, "the key of the waiter is removed")
+        assert not client.lock("y").acquire(20).lost, "it has a new session"
+    holder.release(grant)
+    holder.close()
 
 
 def test_a_session_that_the_server_ends_at_once(url: str) -> None:

@@ -51,6 +51,13 @@ def silent(url: str, why: str) -> EngineUnavailable:
     )
 
 
+def not_removed(why: EngineUnavailable) -> EngineUnavailable:
+    """The error for a request that timed out, and that the server refused to remove."""
+    return EngineUnavailable(
+        f"the request timed out, and could not be removed: {why.message}", hint=why.hint, definite=False
+    )
+
+
 def let_go(sessions: Any, transport: Any) -> None:
     """Revoke the sessions of a client that was dropped, in the background, and close its connections."""
     sessions.drop()
@@ -101,10 +108,12 @@ class EngineBase(OwnProcess):
         return until if until is not None and guard.clean and self._clock() < until else None
 
     def _undecided(self, guard: Guard, error: Over, seconds: float | None) -> Exception | None:
-        """The error for a request that ended before the server decided it; None if it was decided, or timed out while
-        waiting."""
+        """The error for a request that ended before the server decided it, or that it refused to remove; None if it was
+        decided, or timed out while waiting."""
         if self.closed:
             return client_closed(self.url)
+        if guard.refused is not None:
+            return not_removed(guard.refused)
         if isinstance(error, NotFree) or (seconds and not guard.trouble):
             return None
         return silent(self.url, guard.trouble or f"nothing was decided within {TRY_SECONDS:g} s")

@@ -63,6 +63,8 @@ class Guard:
         """Reason why the run was stopped; empty if it was not."""
         self.clean = False
         """True if the run has left nothing to clean up after an exception."""
+        self.refused: EngineUnavailable | None = None
+        """Reason why the server refused the clean-up; None if it did not."""
         self.trouble = ""
         """Failure of the last call; empty if the server answered it."""
 
@@ -160,6 +162,8 @@ class RecipeRun(Generic[T]):
         """Begin the clean-up after an exception. Returns its first step, or None if there is none. If an exception ends
         the clean-up too, the first exception is raised, or the second if that is an interrupt or a cancellation."""
         if self._failure is not None:
+            if isinstance(error, EngineUnavailable):
+                self._guard.refused = error
             raise self._failure if isinstance(error, Exception) else error
         if not self._alive():
             raise error
@@ -169,15 +173,12 @@ class RecipeRun(Generic[T]):
             raise error
         self._failure, self._until = error, self._clock() + CLEAN_UP_SECONDS
         self._guard.on_wait = self._guard.ask_on_wait = None
-        try:
-            return self._skip(self._recipe.throw(Withdrawn()))
-        except Exception:  # Withdrawn; or an exception of the recipe: its session is gone, and everything with it
-            return None
+        return self._advance(self._recipe.throw, Withdrawn())
 
     def end(self) -> T:
         """The result of the recipe. Raises the exception that ended the run."""
         if self._failure is not None:
-            self._guard.clean = True
+            self._guard.clean = self._guard.refused is None
             raise self._failure
         self._guard.clean = self.result is None  # otherwise the caller may be interrupted before it has the result
         return self.result
@@ -187,16 +188,21 @@ class RecipeRun(Generic[T]):
         return getattr(self._recipe, "gi_frame", None) is not None
 
     def _next(self, reply: Any) -> Call | Wait | None:
+        return self._advance(self._recipe.send, reply)
+
+    def _advance(self, resume: Callable[[Any], Any], value: Any) -> Call | Wait | None:
         try:
-            return self._skip(self._recipe.send(reply))
+            return self._skip(resume(value))
         except StopIteration as end:
             self.result = end.value
             return None
         except Withdrawn:
             return None
         except Failed as error:  # the recipe has ended without a clean-up, so `clean` stays false
+            refused = EngineUnavailable(f"the server refuses it: {error}", hint=REFUSED_HINT)
             if self._failure is None:
-                raise EngineUnavailable(f"the server refuses it: {error}", hint=REFUSED_HINT) from None
+                raise refused from None
+            self._guard.refused = refused
             return None
         except Exception:
             if self._failure is None:

@@ -183,6 +183,9 @@ def leave(session: Session, name: str, seat: Seat | None) -> Recipe[bool]:
             )
         )
         if isinstance(reply, Refused):
+            _, (shown,), _ = yield from look_all(name, Get(session.key))
+            if shown:
+                raise Failed(reply.why)
             return False  # the lease is gone, and the key with it
         if isinstance(reply, Answer):
             done: TxnDone = reply.value
