@@ -45,7 +45,7 @@ from vez.cli.printing.progress import Line
 from vez.cli.sim_scenario import build_scenario
 from vez.core.topology import TOPOLOGIES
 from vez.core.trace import Trace
-from vez.errors import EngineUnavailable, Misuse, WorkerDied
+from vez.errors import EngineUnavailable, Misuse, ProtocolBug, WorkerDied
 from vez.study.report import Report, report, unmet_expectations
 from vez.worlds.node.cluster.cluster import Cluster
 from vez.worlds.node.sockets import private_directory
@@ -137,7 +137,8 @@ def cluster(**options: Any) -> int:
     The run ends when nothing is under way: no message in transit, no timer, no stay, no fault or request still to come.
     If timers run for ever, it ends when the work is done, or after --seconds.
 
-    Exit codes: 0 nothing promised is broken, 1 a promised property is broken, 2 undecided, 130 interrupted.
+    Exit codes: 0 nothing promised is broken, 1 a promised property is broken, 2 undecided, 65 a handler
+    raised, 71 a node ended by itself, 130 interrupted.
 
     \b
       vez cluster -n 5 --algorithm maekawa-fair
@@ -159,7 +160,7 @@ def cluster(**options: Any) -> int:
     missed = [] if interrupted else unmet_expectations(setup.scenario.expect, found)
     _show(found, kind, options, missed, list(running.rounds.resident.values()))
     if running.failure:
-        raise WorkerDied(
+        raise (ProtocolBug if trace.header.end == "raised" else WorkerDied)(
             running.failure, hint="the trace goes as far as the run came; --keep DIR keeps the logs of all nodes"
         )
     return code

@@ -165,7 +165,7 @@ def test_a_node_that_ends_by_itself_ends_the_run_and_is_named(
     path = tmp_path / "run.jsonl"
     algorithm = str(Path("tests/worlds/node/protocols.py").resolve()) + ":Faulty"
     command = [*QUICK, "-n", "2", "--algorithm", algorithm, "--want", "2@0+1", "--trace", str(path)]
-    assert run([*command, "--keep", str(tmp_path / "kept")]) == 71
+    assert run([*command, "--keep", str(tmp_path / "kept")]) == 65
     said = capsys.readouterr()
     assert "node 2 ended by itself: Faulty: on_want raised ZeroDivisionError: no reason" in said.err
     found = json.loads(said.out)["properties"]["no_exceptions"]
