@@ -156,9 +156,10 @@ def check_text(algorithm: str, what: str, text: object) -> None:
         raise ProtocolBug(f"{algorithm}: {what} {text!r}, expected text", hint="use str(...)")
 
 
-def unasked_entry(algorithm: str, me: int, *, inside: bool) -> ProtocolBug:
+def unasked_entry(algorithm: str, role: str, me: int, *, inside: bool) -> ProtocolBug:
     """The error for a call of `io.enter()` without a request, if no fault explains it."""
-    return ProtocolBug(f"{algorithm}: {spurious_entry(me, inside=inside)}", hint="call it once for each on_want")
+    hint = "call it once for each on_want" if role == "mutex" else "only a Mutex calls it; an Election calls io.elected"
+    return ProtocolBug(f"{algorithm}: {spurious_entry(me, inside=inside)}", hint=hint)
 
 
 def spurious_entry(me: int, *, inside: bool) -> str:

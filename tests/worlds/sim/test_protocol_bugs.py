@@ -201,6 +201,17 @@ def test_an_entry_that_nobody_asked_for(record: bool, delay: str) -> None:
         run(Eager, record=record, network=Network(delay=delay))
 
 
+class Entering(Election):
+    def on_elect(self, io: Io) -> None:
+        io.enter()
+
+
+def test_an_election_that_enters_is_told_what_an_election_calls() -> None:
+    with pytest.raises(ProtocolBug, match=r"called io.enter\(\)") as found:
+        run(Entering)
+    assert "an Election calls io.elected" in found.value.hint
+
+
 class Dividing(Process):
     count: int = 0
 

@@ -259,7 +259,8 @@ class Harness:
     def spurious(self, process: int, *, inside: bool) -> None:
         """Handle an entry without a request: a bug, unless faults can explain it (a grant that arrives twice)."""
         if not self._setup.excuses_entries:
-            raise unasked_entry(self._setup.algorithm.__name__, process, inside=inside)
+            algorithm = self._setup.algorithm
+            raise unasked_entry(algorithm.__name__, algorithm.role, process, inside=inside)
         self._recording.note(process, f"was let in, but {spurious_state(inside=inside)}")
 
     def _write(self, process: int) -> None:

@@ -313,7 +313,8 @@ class Machine:
                 case Enter():
                     bug = spurious_entry(process, inside=phase == INSIDE)
                     if not self.configuration.excuses_entries:
-                        unasked = unasked_entry(self.algorithm.__name__, process, inside=phase == INSIDE)
+                        name, role = self.algorithm.__name__, self.algorithm.role
+                        unasked = unasked_entry(name, role, process, inside=phase == INSIDE)
                         return Transition(local, visible=visible, chosen=tuple(chosen), raised=Failure(unasked))
                 case Elect(leader, term):
                     named = None if leader is None else (leader, term)
