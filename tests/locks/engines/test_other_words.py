@@ -56,6 +56,8 @@ FIRST: tuple[tuple[Try, type[Exception], str], ...] = (
     (lambda client: client.lock("report", sleep=0.1), TypeError, "waiters are woken"),
     (lambda client: client.lock("report").extend(10), AttributeError, "nothing has to be renewed"),
     (lambda client: vez.connect("localhost:2379"), Misuse, "etcd://localhost:2379"),
+    (lambda client: LIBRARY.connect(5), Misuse, "an engine URL is text, found 5"),
+    (lambda client: LIBRARY.aio.connect(5), Misuse, "an engine URL is text, found 5"),
     # kazoo
     (lambda client: client.Lock, AttributeError, "client.lock(name)"),
     (lambda client: client.lock("report", identifier="me"), TypeError, "label="),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+from vez.errors import Misuse
+
 DEFAULT_URL = "file:"
 _PASSWORD = r"(?s)//([^:@/?#]*):.*@"  # noqa: S105  up to the last @: hides too much rather than too little
 _SECRET = r"(?i)([?&][^=&#]*(?:pass|secret|token|key|auth|credential)[^=&#]*=)[^&#]*"  # noqa: S105
@@ -11,6 +13,10 @@ _SECRET = r"(?i)([?&][^=&#]*(?:pass|secret|token|key|auth|credential)[^=&#]*=)[^
 
 def which_url(url: str | None) -> str:
     """The URL of the argument, else of the variable `VEZ_URL`, else of the default engine."""
+    if url is not None and not isinstance(url, str):
+        raise Misuse(
+            f"an engine URL is text, found {url!r:.60}", hint="for example file:, memory: or etcd://localhost:2379"
+        )
     return url or os.environ.get("VEZ_URL") or DEFAULT_URL
 
 
