@@ -64,7 +64,7 @@ def fill(page: str, parts: Mapping[str, str]) -> str:
 
 
 def merged(english: Any, portuguese: Any) -> Any:
-    """The same data in two languages as one value: what differs is `{"en": …, "pt": …}`, at the smallest part."""
+    """Data in two languages as one value: what differs is `{"en": …, "pt": …}`, at the smallest part."""
     if english == portuguese:
         return english
     if isinstance(english, dict) and english.keys() == portuguese.keys():

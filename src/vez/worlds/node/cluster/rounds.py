@@ -10,7 +10,8 @@ from vez.worlds.node.cluster.stillness import Channel, Stillness, Verdict
 LEAST_S = 0.1
 """Time after which the nodes are asked again."""
 OF_A_NODE_S = 0.001
-"""The same for each node, if that is more: the nodes of a large cluster must not be busy with answers."""
+"""Pause between two questions for each node of the cluster, if that is longer than `LEAST_S`: the nodes of a large
+cluster must not be busy with answers."""
 
 
 class Rounds:
