@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from html import escape
 
 from vez.draw.trace.canvas import cells
@@ -20,7 +21,7 @@ ASCENT, DESCENT = 0.95, 0.25
 
 def width_of(text: str, size: float, *, bold: bool = False) -> float:
     """Width of a text in pixels in DejaVu Sans. The font of the reader is not known; common ones are narrower."""
-    wide = sum(WIDTHS.get(char, (CAPITAL if char.isupper() else USUAL) * cells(char)) for char in text)
+    wide = math.fsum(WIDTHS.get(char, (CAPITAL if char.isupper() else USUAL) * cells(char)) for char in text)
     return wide * size * (BOLD if bold else 1)
 
 
