@@ -203,7 +203,7 @@ def timed_in_a_thread(url: str) -> list[float]:
 
 
 async def timed_in_a_task(url: str) -> list[float]:
-    """The same for a task."""
+    """Seconds that the request and the closing of a task take."""
     client, begin = aio.connect(url), time.monotonic()
     with pytest.raises(EngineUnavailable):
         await client.lock("x").acquire(1)

@@ -47,13 +47,12 @@ class _Searches:
 _searches = _Searches()
 
 
-async def in_search_thread(work: Callable[[], R]) -> R:
-    """Run `work`, which may block, in the search thread, and return its result. If the task is cancelled, the work is
-    awaited all the same: the caller removes the notes of the search, and must not do so before the search has ended."""
+def begin(work: Callable[[], R], start: Callable[[Callable[[], None]], object]) -> asyncio.Future[R]:
+    """Let `start` run `work` in a thread. The future, of the running loop, gets its result or its exception."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[R] = loop.create_future()
 
-    def search() -> None:
+    def run() -> None:
         with contextlib.suppress(RuntimeError):  # the loop was closed, and nobody waits
             try:
                 result = work()
@@ -62,7 +61,14 @@ async def in_search_thread(work: Callable[[], R]) -> R:
             else:
                 loop.call_soon_threadsafe(future.set_result, result)
 
-    _searches.add(search)
+    start(run)
+    return future
+
+
+async def in_search_thread(work: Callable[[], R]) -> R:
+    """Run `work`, which may block, in the search thread, and return its result. If the task is cancelled, the work is
+    awaited all the same: the caller removes the notes of the search, and must not do so before the search has ended."""
+    future = begin(work, _searches.add)
     try:
         return await asyncio.shield(future)
     except asyncio.CancelledError:

@@ -8,7 +8,6 @@ can be cancelled only at an `await`, and belongs to one event loop. Only tasks o
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from _thread import start_new_thread
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import nullcontext
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from vez.locks.engines import cycles
 from vez.locks.engines.owners import Claim, Owner, held_meanwhile, here
-from vez.locks.engines.search_thread import in_search_thread
+from vez.locks.engines.search_thread import begin, in_search_thread
 
 if TYPE_CHECKING:
     from asyncio import AbstractEventLoop, Task
@@ -82,20 +81,8 @@ class Background:
 def _in_thread(work: Callable[[], R]) -> asyncio.Future[R]:
     """Begin work that may block in a thread of its own. The executor of the loop is not used: all its threads may be
     waiting for a lock that is not released before this work is done."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[R] = loop.create_future()
+    future = begin(work, lambda run: start_new_thread(run, ()))
     future.add_done_callback(lambda done: done.cancelled() or done.exception())  # the waiter may have gone
-
-    def run() -> None:
-        with contextlib.suppress(RuntimeError):  # the loop was closed, and nobody waits
-            try:
-                result = work()
-            except Exception as error:
-                loop.call_soon_threadsafe(future.set_exception, error)
-            else:
-                loop.call_soon_threadsafe(future.set_result, result)
-
-    start_new_thread(run, ())
     return future
 
 
